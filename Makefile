@@ -117,6 +117,8 @@ recipe: $(READY)  ## Create the files of a new recipe: NAME=sorted_tail
 	$(RUN) tools.recipe $(NAME)
 
 licences: $(READY)  ## Write docs/licences.md, the licenses of the dependencies, from what is installed
+	@# The one extra that `dev` leaves out, as few need it
+	$(RUN) pip $(QUIETLY) install --editable '.[notebooks]'
 	$(RUN) tools.licences
 
 dist: $(READY)  ## Build the wheel and the source distribution in dist, and check their metadata

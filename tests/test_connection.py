@@ -11,6 +11,7 @@ from azure.core.credentials import AccessToken, AzureNamedKeyCredential, AzureSa
 from azure.core.exceptions import HttpResponseError
 
 import tablepatterns.aio
+from support.sdk_requests import BY_SDK
 from tablepatterns import connect
 from tablepatterns.connection import CONNECTION_VARIABLE, resolve
 from tablepatterns.errors import BadTableName, BadTarget
@@ -282,4 +283,4 @@ def test_a_name_that_only_the_service_rejects_is_reported_as_such(status: int) -
             raise refused
 
     with pytest.raises(BadTableName, match=r"Reserved.*the service rejects"):
-        finish(Table(Refusing(), None, None).create())
+        finish(Table(Refusing(), None, BY_SDK).create())

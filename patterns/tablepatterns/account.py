@@ -157,7 +157,6 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     def _open_clients(self) -> list[Any]:
-        """Return the clients that were created."""
         clients = (self._table_service.value, self._queues.value, self._blobs.value)
         return [client for client in clients if client is not None]
 

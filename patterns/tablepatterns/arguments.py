@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from .errors import BadInput, BadKey
+from .key.fields import as_mapping
 from .sdk.operation import ANY, weak_etag
 
 T = TypeVar("T")
 
 
-def fields_of(key: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+def fields_of(key: object, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
 
     Field names in the mapping cannot clash with parameters of the call.
@@ -24,13 +25,11 @@ def fields_of(key: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> Map
     """
     if key is None:
         return keywords
-    if not isinstance(key, Mapping):
-        rule = f"the fields of a key are passed as one mapping or as keywords, not as {type(key).__name__}"
-        raise BadInput("key", key, rule, 'write {"Department": "Sales"} or Department="Sales"')
+    key_fields = as_mapping(key)
     for name in keywords:
-        if name in key:
+        if name in key_fields:
             raise BadKey(name, keywords[name], "the mapping has the field too", "pass each field once")
-    return {**key, **keywords}
+    return {**key_fields, **keywords}
 
 
 def via_and_fields(

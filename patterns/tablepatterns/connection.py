@@ -309,7 +309,6 @@ def _address(subject: str, text: str) -> SplitResult:
 
 
 def _addresses(url: SplitResult) -> Mapping[str, str]:
-    """Return the addresses of the three services, derived from one of them."""
     base = f"{url.scheme}://{url.netloc}"
     if url.port and url.path.strip("/"):
         return _beside(base, url.port, url.path.rstrip("/"))

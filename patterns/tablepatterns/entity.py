@@ -358,7 +358,6 @@ def typed(name: str, value: Any) -> Any:
 
 
 def _storage_hint(value: object) -> str:
-    """Return how to store a value whose type the service does not have."""
     if isinstance(value, Decimal):
         return "store str(value), which keeps every digit, or an int of the smallest unit"
     try:

@@ -58,7 +58,6 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
 
 
 def _typed_value(value: Any) -> tuple[str | None, Any]:
-    """Return the Edm type, if JSON does not imply it, and the value in JSON."""
     if isinstance(value, Int64):
         return "Edm.Int64", str(int(value))
     if isinstance(value, Ticks):

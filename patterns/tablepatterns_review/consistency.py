@@ -54,8 +54,13 @@ def _promise(design: Design, call: Measured) -> Consistency:
         parts = list(_query(design, call.of, call, access))
     else:
         parts = list(_write(design, call.of, access))
-    reads, crash, repaired_by = ("; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*parts, strict=True))
+    reads = _joined(part.reads for part in parts)
+    crash, repaired_by = _joined(part.crash for part in parts), _joined(part.repaired_by for part in parts)
     return Consistency(call.of, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _logged(log: DeclaredLog, access: Query | Write) -> _Part:

@@ -74,8 +74,8 @@ class SizedDesign:
                 more = 1.0 if way.completes else 0.0
                 return Estimate(1 + more, 1 + more, tables + more, 1 + (more if way.is_eventual else 0))
             case "find_all":
-                found = found_by(self.shapes[declared_set.name], way.query, way.given)
-                return Estimate(1 + found, 1 + found, 1 + found, 1 + (found if way.is_eventual else 0))
+                listed = found_by(self.shapes[declared_set.name], way.query, way.key_fields)
+                return Estimate(1 + listed, 1 + listed, 1 + listed, 1 + (listed if way.is_eventual else 0))
             case "range":
                 return self._range(declared_set, way)
             case "scan":
@@ -87,17 +87,17 @@ class SizedDesign:
         query, take = way.query, way.take
         shape, buckets = self.shapes[declared_set.name], self._buckets(declared_set, query)
         matching = found_by(shape, query, way.sent)
-        within = found_by(shape, query, way.given)
+        within = found_by(shape, query, way.key_fields)
         is_primary = way.via is None or not way.via.is_eventual
         has_prefix = way.key is not None and bool(pieces_of(way.key.row_template)[0].literal)
-        if is_primary and not way.bounds and not has_prefix:
+        if is_primary and not way.is_bounded and not has_prefix:
             within = self.partition(declared_set, query)
         wanted = matching
         if take is not None:
             # Each bucket returns as many as are requested in total
             wanted = min(matching, float(take * buckets))
             within = min(within, wanted * within / max(1.0, matching))
-        tables = self._tables_in(declared_set, query, take, within)
+        tables = self._tables_in(declared_set, query, take)
         parts = buckets * tables
         requests = parts * pages(wanted / parts, within / parts)
         more = wanted if way.completes else 0.0
@@ -106,17 +106,17 @@ class SizedDesign:
 
     def _scan(self, declared_set: DeclaredSet, way: Way) -> Estimate:
         query, take = way.query, way.take
-        rows, tables = self.rows(declared_set.table), self._tables_in(declared_set, query, None, 0)
+        rows, tables = self.rows(declared_set.table), self._tables_in(declared_set, query, None)
         rows *= tables / max(1, self.tables.get(declared_set.name, 1))
         shape = self.shapes[declared_set.name]
         lead = [name for name in way.where if name in declared_set.key.partition_fields]
         share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
         rows *= share
-        found = found_by(shape, query, way.sent) if query.known else rows
+        matching = found_by(shape, query, way.sent) if query.known else rows
         if take is not None:
-            rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
-        requests = tables * pages(found / tables, rows / tables)
-        return Estimate(rows, found, requests, max(1.0, share * self.partitions(declared_set)))
+            rows, matching = min(rows, max(1.0, take * rows / max(1.0, matching))), min(matching, float(take))
+        requests = tables * pages(matching / tables, rows / tables)
+        return Estimate(rows, matching, requests, max(1.0, share * self.partitions(declared_set)))
 
     def _filter(self, declared_set: DeclaredSet, query: Query) -> Estimate:
         expression = parse(query.filter or "true")
@@ -130,11 +130,12 @@ class SizedDesign:
             share = max(RANGE_SHARE, 1 / partitions)
             rows, partitions = rows * share, partitions * share
         rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
-        found = (
-            min(rows, float(len(keys))) if keys is not None else self._matching(declared_set, query, expression, rows)
-        )
+        if keys is not None:
+            matching = min(rows, float(len(keys)))
+        else:
+            matching = self._matching(declared_set, query, expression, rows)
         tables = self.tables[declared_set.name]
-        return Estimate(rows, found, tables * pages(found / tables, rows / tables), partitions)
+        return Estimate(rows, matching, tables * pages(matching / tables, rows / tables), partitions)
 
     def _matching(self, declared_set: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
@@ -152,26 +153,24 @@ class SizedDesign:
     def partition(self, declared_set: DeclaredSet, query: Query) -> float:
         """Return the number of rows, of all kinds, in the requested partition."""
         names = declared_set.key.partition_fields
-        rows = 0.0
-        for each in self._sets_of(declared_set.table):
-            if each.key.partition_template == declared_set.key.partition_template:
-                local = [(via, profile) for via, profile in each.profiles() if not via.is_eventual]
-                copies = sum(profile.layout is not None for _, profile in local)
-                rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
-                rows += sum(self._shared(each, profile) for _, profile in local) / self.partitions(each)
+        table, template, rows = declared_set.table.lower(), declared_set.key.partition_template, 0.0
+        for other in self.design.sets:
+            if other.table.lower() == table and other.key.partition_template == template:
+                local = [profile for via, profile in other.profiles() if not via.is_eventual]
+                copies = sum(profile.layout is not None for profile in local)
+                rows += (1 + copies) * equal(self.shapes[other.name], names, query.skew, names)
+                rows += sum(self._shared(other, profile) for profile in local) / self.partitions(other)
         return rows
 
     def rows(self, table: str) -> float:
         """Return the number of rows in a table."""
         rows = 0.0
         for declared_set in self.design.sets:
-            if declared_set.table.lower() == table.lower():
-                rows += self.shapes[declared_set.name].count
+            count = self.shapes[declared_set.name].count
+            rows += count if declared_set.table.lower() == table.lower() else 0
             for via, profile in declared_set.profiles():
                 if via.table(declared_set.table).lower() == table.lower():
-                    rows += (
-                        self.shapes[declared_set.name].count if profile.layout else self._shared(declared_set, profile)
-                    )
+                    rows += count if profile.layout else self._shared(declared_set, profile)
         return rows
 
     def _shared(self, declared_set: DeclaredSet, profile: RowProfile) -> float:
@@ -188,9 +187,6 @@ class SizedDesign:
         shape, names = self.shapes[declared_set.name], declared_set.key.partition_fields
         return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
 
-    def _sets_of(self, table: str) -> list[DeclaredSet]:
-        return [declared_set for declared_set in self.design.sets if declared_set.table.lower() == table.lower()]
-
     def _buckets(self, declared_set: DeclaredSet, query: Query) -> int:
         if not kind_of(declared_set).is_spread:
             return 1
@@ -205,7 +201,7 @@ class SizedDesign:
             return 1.0
         return 1 + (1 + self.tables[declared_set.name]) / 2
 
-    def _tables_in(self, declared_set: DeclaredSet, query: Query, take: int | None, within: float) -> float:
+    def _tables_in(self, declared_set: DeclaredSet, query: Query, take: int | None) -> float:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         at = kind_of(declared_set).time_field(declared_set)
         if at is None:

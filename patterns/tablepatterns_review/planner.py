@@ -51,10 +51,10 @@ class Way:
     :param method: the method of the recipe
     :param via: the derived data that is read; None for the primary rows
     :param key: the key that is searched, or None
-    :param given: the given fields of the key, from left to right
+    :param key_fields: the fields of the key that the call gives, from left to right
     :param where: the fields that the service checks on each row
-    :param client: the fields that the caller checks
-    :param bounds: whether the RowKey is bounded by a field
+    :param client_fields: the fields that the caller checks
+    :param is_bounded: whether the RowKey is bounded by a field
     :param ordered: whether results have the declared order
     :param completes: whether the entity of each row is read too
     :param declare: the index to declare first; None if the set can answer now
@@ -64,10 +64,10 @@ class Way:
     method: Method
     via: Derived | None = None
     key: Key | None = None
-    given: tuple[str, ...] = ()
+    key_fields: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
-    client: tuple[str, ...] = ()
-    bounds: bool = True
+    client_fields: tuple[str, ...] = ()
+    is_bounded: bool = True
     ordered: bool = True
     completes: bool = False
     declare: IntraPartitionIndex | InterPartitionIndex | None = None
@@ -80,18 +80,18 @@ class Way:
     @property
     def sent(self) -> tuple[str, ...]:
         """The fields that the service filters by."""
-        return (*self.given, *self.where)
+        return (*self.key_fields, *self.where)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
         """The fields that the key does not answer."""
-        return (*self.where, *self.client)
+        return (*self.where, *self.client_fields)
 
     @property
     def take(self) -> int | None:
         """How many entities the call requests; None for all."""
         query = self.query
-        if query.take is None or not self.ordered or self.client or self.method not in ("range", "scan"):
+        if query.take is None or not self.ordered or self.client_fields or self.method not in ("range", "scan"):
             return None
         return query.take + query.skip
 
@@ -103,7 +103,7 @@ class Way:
     @property
     def is_scan(self) -> bool:
         """Whether a range in fact searches the whole partition."""
-        return self.method == "range" and not self.bounds and bool(self.unanswered or not self.ordered)
+        return self.method == "range" and not self.is_bounded and bool(self.unanswered or not self.ordered)
 
     @property
     def query_class(self) -> QueryClass:
@@ -122,7 +122,7 @@ class Way:
         if self.method == "filter":
             return f"query({self.query.filter})"
         via = [] if self.via is None else [f"<{self.via.name}>"]
-        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.given]
+        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.key_fields]
         where = [f"where=({' & '.join(self.where)})"] if self.where else []
         is_take = self.method == "range" and self.take is not None
         count = [str(self.take)] if is_take else []
@@ -130,8 +130,8 @@ class Way:
         after: list[str] = []
         if self.completes:
             after.append("the entity of each row is read")
-        if self.client:
-            after.append(f"{', '.join(self.client)} checked by the caller")
+        if self.client_fields:
+            after.append(f"{', '.join(self.client_fields)} checked by the caller")
         if not self.ordered:
             after.append("sorted by the caller")
         return "; ".join([call, *after])
@@ -232,12 +232,12 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
     if any(query.known.get(name) != "=" for name in partition):
         return
     row = _bounding_fields(key, query)
-    given = (*partition, *row)
-    others = [name for name in query.known if name not in given]
+    key_fields = (*partition, *row)
+    others = [name for name in query.known if name not in key_fields]
     at = kind.time_field(declared_set)
     if at in others:
         # The time determines the table, whether it is part of the key or not
-        given = (*given, at)
+        key_fields = (*key_fields, at)
         others.remove(at)
     is_point = len(row) == len(key.row_fields) and all(query.known[name] == "=" for name in row)
     method: Method = "range"
@@ -245,17 +245,17 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
         method = "get" if via is None else "find"
     # A call for one entity takes no conditions
     where = _sendable(declared_set, query, layout, others) if method == "range" else ()
-    client = tuple(name for name in others if name not in where)
-    completes = via is not None and not _holds_all(declared_set, query, layout, client)
+    client_fields = tuple(name for name in others if name not in where)
+    completes = via is not None and not _holds_all(declared_set, query, layout, client_fields)
     ordered = method != "range" or query.order is None or is_in_order(key, query.known, query.order)
-    yield Way(query, method, via, key, given, where, client, bool(row), ordered, completes)
+    yield Way(query, method, via, key, key_fields, where, client_fields, bool(row), ordered, completes)
 
 
 def _by_list(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
     names = _without_bucket(declared_set, profile.groups)
     if all(query.known.get(name) == "=" for name in names):
-        client = tuple(name for name in query.known if name not in names)
-        yield Way(query, "find_all", via, profile.key, names, client=client, ordered=query.order is None)
+        client_fields = tuple(name for name in query.known if name not in names)
+        yield Way(query, "find_all", via, profile.key, names, client_fields=client_fields, ordered=query.order is None)
 
 
 def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Iterator[Way]:
@@ -274,14 +274,14 @@ def _by_scan(declared_set: DeclaredSet, query: Query) -> Way:
     row = _bounding_fields(declared_set.key, query)
     lead = [] if kind.is_spread else _bounding_fields(partition_as_row(declared_set.key), query)
     at = kind.time_field(declared_set)
-    given = (at,) if at is not None and at in query.known else ()
-    if set(given).intersection((*row, *lead)):
+    key_fields = (at,) if at is not None and at in query.known else ()
+    if set(key_fields).intersection((*row, *lead)):
         row = lead = []
-    names = [name for name in query.known if name not in given]
+    names = [name for name in query.known if name not in key_fields]
     sent = _sendable(declared_set, query, layout, names)
     where = tuple(name for name in names if name in (*row, *lead) or name in sent)
-    client = tuple(name for name in names if name not in where)
-    return Way(query, "scan", None, declared_set.key, given, where, client, False, query.order is None)
+    client_fields = tuple(name for name in names if name not in where)
+    return Way(query, "scan", None, declared_set.key, key_fields, where, client_fields, False, query.order is None)
 
 
 def _without_bucket(declared_set: DeclaredSet, names: Sequence[str]) -> tuple[str, ...]:
@@ -342,9 +342,9 @@ def is_in_order(key: Key, known: Mapping[str, Match], order: str) -> bool:
     return True
 
 
-def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client: tuple[str, ...]) -> bool:
+def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client_fields: tuple[str, ...]) -> bool:
     """Whether a row of an index has all requested fields."""
-    wanted_names = set(query.select or declared_set.shape.fields).union(client)
+    wanted_names = set(query.select or declared_set.shape.fields).union(client_fields)
     return layout.is_complete or all(name in layout.key.fields or layout.holds(name) for name in wanted_names)
 
 
@@ -372,7 +372,7 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
     for local in (True, False) if is_local else (False,):
         for index in index_candidates(declared_set, equal, query, local=local):
             way = next(_by_key(declared_set, query, index, index.shape(declared_set.key)), None)
-            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.given, order}:
+            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.key_fields, order}:
                 yield replace(way, declare=index)
                 break
 

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -76,6 +76,8 @@ def literal(value: Any) -> str:
         case datetime():
             parts = [*value.timetuple()[:6], *([value.microsecond] if value.microsecond else [])]
             return call("datetime", *map(str, parts), tzinfo="timezone.utc")
+        case timedelta():
+            return call("timedelta", seconds=repr(value.total_seconds()))
         case date():
             return f"date({value.year}, {value.month}, {value.day})"
         case UUID():

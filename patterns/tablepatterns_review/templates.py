@@ -9,16 +9,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def environment(
-    package: str, *, is_html: bool = False, finalize: Callable[[Any], Any] | None = None, **names: object
+    module: str, *, is_html: bool = False, finalize: Callable[[Any], Any] | None = None, **names: object
 ) -> Environment:
-    """Return the environment of the templates in the folder `templates` of a package.
+    """Return the environment of the templates in the folder `templates` beside a module.
 
     :param is_html: whether texts are escaped as HTML
     :param finalize: applied to each value that a template inserts
     :param names: filters and globals
     """
     opened = Environment(
-        loader=PackageLoader(package, "templates"),
+        loader=PackageLoader(module.rpartition(".")[0], "templates"),
         autoescape=is_html,  # noqa: S701 - other formats have their own escapes
         undefined=StrictUndefined,
         finalize=finalize,

@@ -82,7 +82,7 @@ def test_each_public_name_is_written_once_and_found_where_the_stub_says() -> Non
     assert len(dict(names)) == len(names)
     for name, module in names:
         home = import_module(module or f"tablepatterns.{name}")
-        assert getattr(tablepatterns, name) is (home if module is None else vars(home)[name])
+        assert getattr(tablepatterns, name) is (home if module is None else getattr(home, name))
     assert sorted(name for name, module in names if module) == tablepatterns.__all__
     # Type checkers take a name of a stub for public if it is imported under its own name
     assert all(alias.asname == alias.name for node in imports for alias in node.names)
@@ -122,3 +122,35 @@ def test_everything_can_be_imported_at_once() -> None:
     names: dict[str, object] = {}
     exec("from tablepatterns import *", names)  # noqa: S102
     assert set(tablepatterns.__all__) <= names.keys()
+
+
+def test_a_set_loads_few_lines_of_the_package() -> None:
+    """Raise the limits only with a reason: what only some sets need is imported when such a set is made."""
+    files = loaded_files("from tablepatterns import EntitySet", "tablepatterns")
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    assert len(files) <= 50
+    assert lines <= 10_050
+
+
+def loaded_files(code: str, package: str) -> list[Path]:
+    """Return the files of a package that a new process has loaded when it has run the code."""
+    print_files = f"""
+import json, sys
+names = [name for name in sys.modules if name.partition(".")[0] == {package!r}]
+print(json.dumps([sys.modules[name].__file__ for name in names]))
+"""
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{print_files}"], capture_output=True, text=True, check=True)
+    return [Path(file) for file in json.loads(done.stdout)]
+
+
+def test_reads_and_writes_load_no_more_of_a_set() -> None:
+    code = """
+from tablepatterns import EntitySet, Key, connect
+staff = EntitySet(connect(), "Staff", Key("{Department}", "{Id:06d}"))
+before = {name for name in sys.modules if name.startswith("tablepatterns.")}
+staff.insert({"Department": "Sales", "Id": 1})
+staff.update(lambda each: each.update(Age=35), Department="Sales", Id=1)
+staff.delete(staff.get(Department="Sales", Id=1))
+assert [name for name in sys.modules if name.startswith("tablepatterns.") and name not in before] == []
+"""
+    loaded(f"import sys\n{code}")

@@ -40,7 +40,7 @@ from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
-from tablepatterns.sdk import table
+from tablepatterns.sdk import table, write_outcome
 from tablepatterns_explore import Counterexample, World, explore
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -418,7 +418,7 @@ def test_who_claims_an_entity_before_deleting_it_takes_it_alone() -> None:
 
 
 def test_an_entity_with_the_newest_etag_of_a_row_that_it_does_not_show_is_found(monkeypatch: Any) -> None:
-    monkeypatch.setattr(table, "is_newest", lambda stamp, operation, row: write_ids_of(row)[:1] == (stamp,))
+    monkeypatch.setattr(write_outcome, "is_newest", lambda stamp, operation, row: write_ids_of(row)[:1] == (stamp,))
     with pytest.raises(Counterexample, match="was lost"):
         explored(SCENARIOS["merge, plain"].beside(merges))
 

@@ -35,7 +35,7 @@ class WritesFirst(Table):
     """It writes the entities before it writes down how they are spread."""
 
     def __init__(self, spread: Any) -> None:
-        super().__init__(spread._client, spread._hook, spread._account_sender)
+        super().__init__(spread._client, spread._hook, spread._requests)
         self._spread: SpreadTable = spread
 
     async def submit(self, *operations: Operation) -> list[Entity]:

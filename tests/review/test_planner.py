@@ -284,7 +284,7 @@ def is_match(entity: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
 def carried_out(entities: EntitySet[Any], way: Way) -> Iterator[Mapping[str, Any]]:
     """Make the call of a way, and yield what it returns."""
     via: Any = way.via
-    key = {name: argument(name, way.query.known[name]) for name in way.given}
+    key = {name: argument(name, way.query.known[name]) for name in way.key_fields}
     conditions = [condition(name, way.query.known[name]) for name in way.where]
     where = And(*conditions) if len(conditions) > 1 else next(iter(conditions), None)
     match way.method:

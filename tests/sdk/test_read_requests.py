@@ -20,12 +20,13 @@ from sdk.test_reads import exact
 from sdk.test_write_body import keys, names
 from sdk.test_writes import ODD, Odd, Tables, ended, inserts, noted, seen, signature, steady
 from support.recorded_requests import CREDENTIAL, SERVICE, comparable
+from support.sdk_requests import BY_SDK
 from support.spans import spans_of
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
-from tablepatterns.sdk.page_token import Position
-from tablepatterns.sdk.reads import PageQuery, query_page, read_entity
+from tablepatterns.sdk.page_token import PageQuery, Position
+from tablepatterns.sdk.reads import query_page, read_entity
 from tablepatterns.sdk.request_sender import RequestSender, replaying
 from tablepatterns.sdk.table import Table
 from tablepatterns_engine.account import Engine
@@ -152,7 +153,7 @@ async def outcome(table: Table, case: str) -> Any:
 def tables(storage: Any, new_name: Callable[..., str]) -> Tables:
     """The same table for which the library, and the SDK, sends the requests."""
     name = new_name()
-    return storage.table(name), Table(storage.tables.get_table_client(name), None, None)
+    return storage.table(name), Table(storage.tables.get_table_client(name), None, BY_SDK)
 
 
 @pytest.mark.parametrize("case", READS)
@@ -205,7 +206,7 @@ async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
     name = new_name()
     await backend.connect().table(name).submit(*inserts(3))
     found = []
-    for table in (storage.table(name), Table(storage.tables.get_table_client(name), None, None)):
+    for table in (storage.table(name), Table(storage.tables.get_table_client(name), None, BY_SDK)):
         sent.clear()
         caplog.clear()
         with caplog.at_level(logging.DEBUG, logger="azure"):
@@ -244,7 +245,7 @@ async def test_a_shared_access_signature_is_sent_and_its_errors_are_the_same(
     await backend.connect().table(table_name).submit(*inserts(3))
     for may in ({"read": True}, {"add": True}):
         storage = backend.connect(credential=signature(engine, table_name, **may))
-        theirs = Table(storage.tables.get_table_client(table_name), None, None)
+        theirs = Table(storage.tables.get_table_client(table_name), None, BY_SDK)
         for case in READS:
             assert await outcome(storage.table(table_name), case) == await outcome(theirs, case)
 

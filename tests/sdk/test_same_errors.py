@@ -20,6 +20,7 @@ from azure.core.rest import HttpRequest
 import tablepatterns
 import tablepatterns.aio
 from support.canned_server import CannedServer, Reply, canned_server, reply_of
+from support.sdk_requests import BY_SDK
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.operation import ANY, Operation
@@ -239,7 +240,7 @@ async def test_the_sdks_own_transaction_gives_the_same_error(server: CannedServe
     async with outcomes_over(server) as outcomes:
 
         async def submit(account: Any) -> object:
-            return await Table(account.tables.get_table_client("Employees"), None, None).submit(*INSERTS)
+            return await Table(account.tables.get_table_client("Employees"), None, BY_SDK).submit(*INSERTS)
 
         for name in WITHOUT_CODE:
             for status in (400, *CLASSES):

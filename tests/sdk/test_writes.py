@@ -25,6 +25,7 @@ from urllib3.response import HTTPResponse
 import tablepatterns
 from support.employees import employees_of, jones
 from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
+from support.sdk_requests import BY_SDK
 from support.spans import spans_of
 from tablepatterns import Traffic
 from tablepatterns.errors import EntityAlreadyExists
@@ -91,7 +92,7 @@ ALL: dict[str, Rows] = CASES | ONE
 @pytest.fixture
 def tables(storage: Any, new_name: Callable[..., str]) -> Tables:
     """A table that uses the codec, and one that uses the SDK's own call."""
-    return storage.table(new_name()), Table(storage.tables.get_table_client(new_name()), None, None)
+    return storage.table(new_name()), Table(storage.tables.get_table_client(new_name()), None, BY_SDK)
 
 
 async def outcome(table: Table, operations: Rows) -> Any:
@@ -201,7 +202,7 @@ async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
     )
     name = new_name()
     found = []
-    for table in (storage.table(name), Table(storage.tables.get_table_client(name), received, None)):
+    for table in (storage.table(name), Table(storage.tables.get_table_client(name), received, BY_SDK)):
         await storage.table(name).drop()
         await table.create()
         await table.submit(*inserts(1))
@@ -284,7 +285,7 @@ async def test_a_shared_access_signature_is_sent_and_its_errors_are_the_same(
         ended = []
         for may in ({"read": True, "add": True, "update": True, "delete": True}, {"read": True}):
             storage = backend.connect(credential=signature(engine, name, **may))
-            table = storage.table(name) if ours else Table(storage.tables.get_table_client(name), None, None)
+            table = storage.table(name) if ours else Table(storage.tables.get_table_client(name), None, BY_SDK)
             ended += [await outcome(table, ALL[case]) for case in ("all kinds", "insert, exists", "merge", "delete")]
         found.append(ended)
     assert found[0] == found[1]
@@ -468,7 +469,7 @@ def test_an_odd_response_ends_as_through_the_sdks_own_call(kind: str, content: b
     transport = Odd(0, kind, content)
     options: Any = {"credential": CREDENTIAL, "transport": transport, "retry_total": 0}
     client = TableClient(SERVICE, "Employees", **options)
-    tables = [Table(client, None, account) for account in (AccountSender(TableClient, SERVICE, options), None)]
+    tables = [Table(client, None, account) for account in (AccountSender(TableClient, SERVICE, options), BY_SDK)]
     for case in ("insert", "replace", "merge, changed", "insert or merge", "delete"):
         for status in (200, 201, 202, 204, 304, 400, 401, 403, 404, 409, 412, 413, 500, 503):
             transport.odd = status, kind, content

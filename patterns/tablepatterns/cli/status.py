@@ -78,7 +78,6 @@ async def _state_of_set(entities: EntitySet[Any]) -> dict[str, Any]:
 
 
 async def _queue(account: Account, name: str) -> dict[str, Any]:
-    """Return how many messages a queue has, and how long the next one has waited."""
     queue = account.queue(name)
     oldest = await queue.peek()
     sent = oldest[0].inserted_at if oldest else None

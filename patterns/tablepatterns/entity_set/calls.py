@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..argument_types import check_least
 from ..arguments import condition_of, fields_of, via_and_fields
 from ..entity import Entity, Modify
-from ..filters import Filter, QueryClass
+from ..filters import Filter, QueryClass, filter_of
+from ..key import K
+from ..key.fields import as_mapping
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR, check_retry_for
 from ..sdk.table import Page
-from .call_types import Modeled, planning, updating, writing
+from .call_types import Modeled, finding, planning, updating, writing
 from .commit import E, Write
 from .derived import Index
 from .hooks import Selection, SetHooks
-from .shared_rows import Lists, Totals
+
+if TYPE_CHECKING:
+    from .shared_rows import Lists, Totals
 
 
-class SetCalls(Modeled[Account_co, E], SetHooks[E]):
+class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
     """Every call that reads or writes the entities of a set, over the few methods that a pattern provides."""
 
     @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
+    async def get(self, key: K | None = None, /, **fields: Any) -> E | None:
         """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
 
         >>> employees.get(Department="Sales", EmployeeId=1) is None
         True
 
-        :param key: the fields as a mapping, for field names that are also parameter names
+        :param key: the fields as an instance of the key's class, or as a mapping, for field names that are also
+            parameter names
         :param fields: a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
 
@@ -38,8 +43,8 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         """
         return await (self._layer or self)._one(Selection(fields_of(key, fields)))
 
-    @recipe
-    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
+    @finding
+    async def find(self, via: Index, key: Any = None, /, **fields: Any) -> E | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
@@ -56,7 +61,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         return await (self._layer or self)._one(Selection(fields_of(key, fields), via))
 
     @recipe
-    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
+    async def get_many(self, keys: Iterable[K], *, max_concurrency: int = 8) -> list[E | None]:
         """Return the entities with these primary keys, in the order of the keys; None for each that does not exist.
 
         It sends one point query per key; a filter with `or` would scan the partition. Cost: 1 transaction per key.
@@ -67,7 +72,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         Guide: query classes (the rule about `or`); asynchronous and parallel operations.
         """
         check_least("max_concurrency", max_concurrency, 1)
-        return await (self._layer or self)._many(keys, max_concurrency)
+        return await (self._layer or self)._many(map(as_mapping, keys), max_concurrency)
 
     @stream
     def range(
@@ -76,7 +81,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        where: Filter | None = None,
+        where: Filter | Callable[[E], bool] | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
@@ -88,7 +93,9 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
         :param via: an index to read and order by; None for the primary rows
-        :param where: a further condition on fields; the service checks it on every row of the range
+        :param where: a further condition on fields; the service checks it on every row of the range. A function of an
+            instance lets type checkers check names and types: `where=lambda booking: booking.seats > 3`; it is called
+            once, with a stand-in
         :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows reading a whole
             partition for the rows that match
         :param select: the properties to read; key fields are always included
@@ -101,7 +108,9 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         Guide: range query; server-side projection.
         """
         index, key_fields = via_and_fields(via, key, fields)
-        return (self._layer or self)._items(Selection(key_fields, index, where, allow, select), MAX_PAGE_ENTITIES)
+        return (self._layer or self)._items(
+            Selection(key_fields, index, _condition(where), allow, select), MAX_PAGE_ENTITIES
+        )
 
     @recipe
     async def page(
@@ -112,7 +121,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         *,
         size: int = 1000,
         token: str | None = None,
-        where: Filter | None = None,
+        where: Filter | Callable[[E], bool] | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
@@ -130,7 +139,9 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
         index, key_fields = via_and_fields(via, key, fields)
-        return await (self._layer or self)._page(Selection(key_fields, index, where, allow, select), size, token)
+        return await (self._layer or self)._page(
+            Selection(key_fields, index, _condition(where), allow, select), size, token
+        )
 
     @recipe
     async def take(
@@ -140,7 +151,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        where: Filter | None = None,
+        where: Filter | Callable[[E], bool] | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
@@ -157,12 +168,16 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
         """
         check_least("count", count, 0)
         check_key_order(self.account, "the first ones are those")
-        index, key_fields = via_and_fields(via, key, fields)
-        return await (self._layer or self)._first(Selection(key_fields, index, where, allow, select), count)
+        selection = _selection(*via_and_fields(via, key, fields), where, allow, select)
+        return await (self._layer or self)._first(selection, count)
 
     @stream
     def query(
-        self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
+        self,
+        where: Filter | Callable[[E], bool],
+        *,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
     ) -> AsyncIterator[E]:
         """Yield the entities that match a filter.
 
@@ -178,10 +193,10 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
 
         Guide: query classes.
         """
-        return (self._layer or self)._matching(where, allow, select)
+        return (self._layer or self)._matching(_condition(where), allow, select)
 
     @stream
-    def scan(self, where: Filter | None = None) -> AsyncIterator[E]:
+    def scan(self, where: Filter | Callable[[E], bool] | None = None) -> AsyncIterator[E]:
         """Yield the matching entities of all partitions. The service reads every entity of the table.
 
         Cost: 1 transaction per page. The service ends a page at 1,000 results, at the end of a partition, or after five
@@ -192,7 +207,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
 
         Guide: table scan.
         """
-        return (self._layer or self)._matching(where, QueryClass.TABLE_SCAN, None)
+        return (self._layer or self)._matching(_condition(where), QueryClass.TABLE_SCAN, None)
 
     @recipe
     async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
@@ -408,7 +423,7 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
     async def update(
         self,
         change: Modify,
-        key: Mapping[str, Any] | None = None,
+        key: Any = None,
         /,
         *,
         retry_for: float = RETRY_FOR,
@@ -504,3 +519,13 @@ class SetCalls(Modeled[Account_co, E], SetHooks[E]):
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[E], Write[E]]:
         """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return (self._layer or self)._plan_rename(entity, fields)
+
+
+def _condition(where: object) -> Filter | None:
+    return None if where is None else filter_of(where)
+
+
+def _selection(
+    via: Index | None, fields: Mapping[str, Any], where: object, allow: QueryClass, select: Sequence[str] | None
+) -> Selection:
+    return Selection(fields, via, _condition(where), allow, select)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from typing_extensions import TypeVar
 
@@ -30,12 +30,24 @@ from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import WriteIds
-from .derived import Change, Derived, Fields, Index, Keys, RowLayout, duplicate, repair_operations
-from .intents import Intents, LookedUpFields, SentIntents
+from .derived import (
+    Announcer,
+    Change,
+    Derived,
+    Fields,
+    Index,
+    Keys,
+    LookedUpFields,
+    RowLayout,
+    duplicate,
+    repair_operations,
+)
 from .mapping import Action, Mappings
-from .named_table import NamedTable, StoredNames
 from .pending import Pending, combined
-from .row_store import RowReader
+
+if TYPE_CHECKING:
+    from .named_table import StoredNames
+    from .row_store import RowReader
 
 
 class Source(NamedTuple):
@@ -91,7 +103,7 @@ class Write(Generic[E]):
     """Actions to run before the rows are written, such as uploads."""
     caller_fields: Fields | None = field(default=None, repr=False)
     """The caller's fields, once `change` holds their stored form."""
-    intents: Intents | None = field(default=None, repr=False)
+    intents: Announcer | None = field(default=None, repr=False)
     """What sends intents for the change; None if no derived rows are outside the partition."""
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
     """Writes that fail if a row that fields were looked up in has changed."""
@@ -146,7 +158,7 @@ class Write(Generic[E]):
         """The PartitionKey and the RowKey of the primary row."""
         return self.change.row
 
-    def changes_to_announce(self) -> list[tuple[Intents, Change]]:
+    def changes_to_announce(self) -> list[tuple[Announcer, Change]]:
         """Return the changes to send intents for before the write, each with its sender."""
         announcements = [] if self.intents is None else [(self.intents, self.change)]
         for derived in self.derived:
@@ -217,7 +229,7 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
         encoded.append(await write.encoded())
         shares_rows = shares_rows or write.shares_rows
         renames = renames or write.names is not None
-    if renames and not isinstance(table, NamedTable):
+    if renames:
         table = _named_table(table, encoded)
 
     async def attempt() -> list[Entity]:
@@ -243,6 +255,11 @@ def _named_table(table: Table, writes: Sequence[Write]) -> Table:
 
     :raises BadInput: entities that share rows store one field under different names
     """
+    # Not imported above, since most sets store fields under their own names
+    from .named_table import NamedTable
+
+    if isinstance(table, NamedTable):
+        return table
     names = [write.names for write in writes]
     if all(stored_names is names[0] for stored_names in names) and names[0] is not None:
         return NamedTable(table, names[0])
@@ -400,14 +417,11 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}
-    announced: list[tuple[Intents, Change]] = []
+    announced: list[tuple[Announcer, Change]] = []
     handled_writes: set[int] = set()
     for step in steps:
         names = step.write.names
-        if names is None or isinstance(table, NamedTable):
-            operations.append(step.operation)
-        else:
-            operations.append(names.operation(step.operation))
+        operations.append(step.operation if names is None else names.operation_in(table, step.operation))
         write = step.write
         if id(write) not in handled_writes:
             handled_writes.add(id(write))
@@ -420,18 +434,18 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
         check_transaction(operations)
     for action in before:
         await action()
-    sent_intents = await SentIntents.send(announced, retry_for) if announced else None
+    announcement = await announced[0][0].announce(announced, retry_for) if announced else None
     try:
         rows = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        if sent_intents is not None:
-            await sent_intents.withdraw()
+        if announcement is not None:
+            await announcement.withdraw()
         meaning = _meaning(error, steps)
         if meaning is error:
             raise
         raise meaning from error
-    if sent_intents is not None:
-        await sent_intents.complete(rows)
+    if announcement is not None:
+        await announcement.complete(rows)
     return rows
 
 

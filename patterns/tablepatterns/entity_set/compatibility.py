@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..declared_rows import RowKind
 from ..errors import BadDesign
 from ..key import Key
 from ..recipe import Account
-from .derived import Derived, Index
-from .intents import Intents, LookedUpFields
+from ..sdk.table import Table
+from .derived import Derived, Index, LookedUpFields
 from .mapping import Mappings
-from .reconcile import DerivedRows
+
+if TYPE_CHECKING:
+    from .named_table import StoredNames
 
 EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
 """The key templates of a set that reads a whole table, including rows of other sets."""
@@ -115,20 +117,16 @@ def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derive
     return pending_backfills
 
 
-def intents_of(
-    account: Account, rows: DerivedRows, derived: Collection[Derived], queue: str | None, lease: int
-) -> Intents | None:
-    """Return the intents of a set; None if nothing is derived outside the primary's partition.
+def tables_of(
+    table: Table, account: Account, derived: Collection[Derived], names: StoredNames | None
+) -> Mapping[str, Table]:
+    """Return the tables of a set by name: that of its entities, and those of its derived rows.
 
-    :param queue: the name of the queue; None for the default
-    :param lease: the seconds that a message stays hidden
-    :raises BadDesign: the lease is not above zero
+    :param table: the table of the primary rows
+    :param names: the stored names of a model's fields; None if they are those of the fields
     """
-    elsewhere = [derived_data for derived_data in derived if derived_data.is_eventual]
-    if not elsewhere:
-        return None
-    if lease < 1:
-        raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
-    table = rows.primaries.name.lower()
-    kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
-    return Intents(account, rows, elsewhere, kind, account.queue(queue or f"{table}-intents"), lease)
+    tables = {table.name: table}
+    for name in {derived_data.table(table.name) for derived_data in derived} - {table.name}:
+        derived_table = account.table(name)
+        tables[name] = derived_table if names is None else names.named(derived_table)
+    return tables

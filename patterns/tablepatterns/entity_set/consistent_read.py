@@ -8,7 +8,7 @@ from .. import limits
 from ..entity import Entity
 from ..filters import Filter
 from ..retry import Overtaken
-from ..sdk.reads import PageQuery
+from ..sdk.page_token import PageQuery
 from ..sdk.table import Table
 
 

@@ -21,10 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty, short_repr
+from ..key import K, Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -183,6 +184,8 @@ class Derived(ABC):
     """Where the rows are."""
     shares_rows: bool = False
     """Whether several entities may contribute to one row; a write is retried if such a row has changed."""
+    _guards_primary: bool = False
+    """Whether writes of an entity must be conditional on its primary row, even if it was read from another row."""
     is_verifiable: bool = True
     """Whether an entity's part of a row follows from the entity alone, so that rows can be verified and repaired."""
 
@@ -273,6 +276,56 @@ class Derived(ABC):
         return BadDesign("derived", self.name, rule, "define keys, repair_operation and primary_keys_of")
 
 
+class Announcement(Protocol):
+    """What was sent before a write that makes rows outside the partition stale."""
+
+    async def complete(self, rows: Iterable[Entity]) -> None:
+        """Update the rows after the write; a worker does if this fails."""
+        ...
+
+    async def withdraw(self) -> None:
+        """Take back what was sent after the write failed."""
+        ...
+
+
+class Announcer(Protocol):
+    """Announces changes that make rows outside the partition stale, before they are written: `Intents`."""
+
+    async def announce(self, changes: Iterable[tuple[Any, Change]], retry_for: float) -> Announcement:
+        """Announce changes, each with its announcer."""
+        ...
+
+
+class LookedUpFields(Derived):
+    """Fields of the entities themselves whose values are looked up in another set when an entity is written.
+
+    They have no derived rows to maintain.
+    """
+
+    shares_rows = True
+    looked_up: frozenset[str]
+    """The names of the fields. The other set also writes them, when its entities change."""
+
+    @abstractmethod
+    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
+        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed.
+
+        :param rows: the rows of the entity's partition
+        """
+
+    @abstractmethod
+    def intents_for(self, change: Change) -> list[tuple[Announcer, Change]]:
+        """Return the changes of the other set for which intents must be sent before this change is written."""
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return nothing: there are no rows."""
+        return []
+
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return None: there are no rows."""
+        return None
+
+
 async def repair_operations(derived: Derived, change: Change, rows: RowReader) -> list[Operation]:
     """Return the writes that keep rows consistent with a change, based on the current content of each row.
 
@@ -286,10 +339,10 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
     return [operation for operation in operations if operation is not None]
 
 
-class Index(Derived):
+class Index(Derived, Generic[K]):
     """One row for each entity under a second key, to look up and sort entities by that key."""
 
-    key: Key
+    key: Key[K]
     """The key of the index rows."""
     include: frozenset[str] | None = None
     """The fields that the rows hold; None for all. Fields of the keys are always included."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..edm import ordinal
 from ..entity import Entity, reading_of, remember, write_ids_of
 from ..errors import (
     BadDesign,
@@ -16,13 +14,11 @@ from ..errors import (
     BadKey,
     EntityChanged,
     EntityNotFound,
-    LeaseLost,
     locating,
 )
 from ..filters import Filter, QueryClass, reject_scans
-from ..key import Key
+from ..key import K, Key
 from ..key.key_filter import stored_filter
-from ..messages.lease import Lease
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
@@ -33,25 +29,23 @@ from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .calls import SetCalls
 from .commit import E, Reading, Source, Step, Write, commit, execute_steps
-from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
-from .consistent_read import one_pass, rows_at_once
+from .compatibility import check_backfilling, check_compatible, kinds_of, tables_of
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
-from .intents import Intents
 from .mapping import Mappings, PropertyMapping
-from .moved_sets import check_unmoved
-from .named_table import StoredNames
-from .range_query import Question, range_filter
-from .reconcile import DerivedRows
+from .moves import check_settled, check_unmoved
+from .range_query import Question
 from .schema import Schema, check_filter
-from .shared_rows import PART, Copies, Lists, Totals
-from .transit import check_settled
 
-_AT_ONCE: Final = 32
+if TYPE_CHECKING:
+    from .intents import Intents
+    from .named_table import StoredNames
+    from .shared_rows import Lists, Totals
+
 T = TypeVar("T")
 
 
-class EntitySet(SetCalls[Account_co, E]):
+class EntitySet(SetCalls[Account_co, E, K]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it builds keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -107,7 +101,7 @@ class EntitySet(SetCalls[Account_co, E]):
         self,
         account: Account_co,
         table: str,
-        key: Key,
+        key: Key[K],
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
@@ -138,20 +132,28 @@ class EntitySet(SetCalls[Account_co, E]):
             if self._names is not None:
                 self._names.check_shared(self.derived)
             self._declare()
-            self._rows = DerivedRows(account, self.table, key, self.derived)
+            self._tables = tables_of(self.table, account, self.derived, self._names)
             self.backfilling = check_backfilling(self.derived, backfilling)
-            self._intents = intents_of(account, self._rows, self.derived, intents, lease)
+            if any(derived_data.is_eventual for derived_data in self.derived):
+                from .intents import intents_of
+                from .reconcile import DerivedRows
+
+                rows = DerivedRows(account, self.table, key, self.derived)
+                self._intents = intents_of(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
                 from .model_layer import layer_of
 
                 self._layer = layer_of(
                     model, self, self._identity, self.derived, self._mappings, versions, on_unrecognized
                 )
-                self._rows.report = self._layer.adapter.report
+                if self._intents is not None:
+                    self._intents.rows.report = self._layer.adapter.report
 
     _pattern: ClassVar[str] = "entity_set"
     _names: StoredNames | None = None
     """The stored names of the model's fields; None if they are those of the fields."""
+    _intents: Intents | None = None
+    """What announces changes of rows outside the partition; None if there are no such rows."""
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.mappings)
@@ -212,18 +214,7 @@ class EntitySet(SetCalls[Account_co, E]):
         Guide: eventually consistent transactions.
         """
         check_retry_for(retry_for)
-        intents = self._required_intents()
-        queue = self.account.queue(intents.queue)
-        settled = 0
-        while True:
-            since = self.account.now()
-            messages = await queue.receive(_AT_ONCE, lease=lease)
-            if not messages:
-                return settled
-            for message in messages:
-                settled += await self._settle(
-                    intents, Lease(self.account, queue, message, lease, requested_at=since), retry_for
-                )
+        return await self._required_intents().process_all(self.account, lease, retry_for)
 
     @property
     def location(self) -> str:
@@ -279,22 +270,33 @@ class EntitySet(SetCalls[Account_co, E]):
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
 
+    async def _listed_keys(self, via: Lists, fields: Fields) -> list[Keys]:
+        store = self._store_of(via, "stored_keys", "an IndexEntity")
+        return await via.stored_keys(self.key, store, fields)
+
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
-        primary_keys = await self._listed_keys(via, fields)
-        rows = await self._rows_at(primary_keys, max_concurrency)
-        value_fields = {name: value for name, value in fields.items() if name != PART}
+        rows = await self._rows_at(await self._listed_keys(via, fields), max_concurrency)
         entities = [self._primary.entity(row) for row in rows if row is not None]
-        return [await self._read(entity, self._primary) for entity in entities if self._has(via, entity, value_fields)]
+        return [await self._read(entity, self._primary) for entity in entities if via.lists(self.key, entity, fields)]
 
     async def _totals(self, via: Totals, fields: Fields, retry_for: float) -> Fields:
+        store = self._store_of(via, "stored_totals", "a Summary")
+
+        async def attempt() -> Fields:
+            return await via.stored_totals(store, fields)
+
+        return await contended(self.account, attempt, retry_for)
+
+    def _store_of(self, via: Derived, method: str, word: str) -> Any:
+        """Return the table or other store of the rows of derived data that has a method.
+
+        :param word: what has the method, in errors
+        """
+        if not hasattr(via, method):
+            rule = f"it must be {word}, not {'None' if via is None else type(via).__name__}"
+            raise BadInput("via", via, rule, f"pass {word}")
         self._check_own(via)
-
-        async def attempt() -> list[Entity]:
-            return await self._spread_rows(via, via.layout, fields, via.properties)
-
-        total_rows = await contended(self.account, attempt, retry_for)
-        rows = [via.totals_in(row) for row in total_rows]
-        return via.as_properties([sum(column) for column in zip(via.totals_in(None), *rows, strict=True)])
+        return via.row_store(self.account) or self._tables[via.table(self.table.name)]
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
         result: E
@@ -401,7 +403,7 @@ class EntitySet(SetCalls[Account_co, E]):
             raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
 
     def _table(self, shape: RowLayout) -> Table:
-        return self.table if shape.table is None else self._rows.table(shape.table)
+        return self.table if shape.table is None else self._tables[shape.table]
 
     async def _rows_at(self, keys: Iterable[Keys], max_concurrency: int) -> list[Entity | None]:
         reads = (self.table.get(*key_pair) for key_pair in keys)
@@ -422,36 +424,6 @@ class EntitySet(SetCalls[Account_co, E]):
         remember(entity, Reading(source, stored, fields, is_complete and select is None, self._identity))
         # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
-
-    def _has(self, via: Lists, entity: Entity, value_fields: dict[str, Any]) -> bool:
-        """Whether an entity still has the value for which it was listed."""
-        layout = via.layout(self.key)
-        current_values = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
-        expected_values = layout.parse(*layout.format({**value_fields, **({PART: 0} if via.spread > 1 else {})}))
-        return any({**values, PART: 0} == {**expected_values, PART: 0} for values in current_values)
-
-    async def _listed_keys(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
-        self._check_own(via)
-        rows = await self._spread_rows(via, via.layout(self.key), fields)
-        unique_keys = {keys for row in rows for keys in via.primary_keys_of(self.key, row) or ()}
-        return sorted(unique_keys, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
-
-    async def _spread_rows(
-        self, via: Lists | Totals, layout: Key, fields: Mapping[str, Any], select: Sequence[str] | None = None
-    ) -> list[Entity]:
-        """Return the rows of one value: one, none, or all that the value is spread over."""
-        if via.spread == 1:
-            row = await self._rows.table_of(via).get(*layout.format(fields))
-            return [] if row is None else [row]
-        table = self._rows.table(via.table(self.table.name))
-        names = None if select is None else ("PartitionKey", "RowKey", *select)
-        where = range_filter(layout.range(fields))
-        if isinstance(via, Totals):
-            # Pages read at different times would give totals that never existed
-            rows = await rows_at_once(table, where, names)
-        else:
-            rows, _ = await one_pass(table, where, names)
-        return [row for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
 
     def _inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change of `inserting`, once the arguments are checked."""
@@ -542,7 +514,7 @@ class EntitySet(SetCalls[Account_co, E]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(isinstance(derived, Copies) and not derived.is_eventual for derived in self.derived)
+        return not any(derived._guards_primary and not derived.is_eventual for derived in self.derived)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -588,15 +560,6 @@ class EntitySet(SetCalls[Account_co, E]):
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
                 raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
         return same
-
-    async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
-        if lease.work.kind != intents.kind:
-            return False
-        # If the lease ended, the process that received the message next completes it
-        with suppress(LeaseLost):
-            await intents.handle(lease, retry_for)
-            return await lease.complete()
-        return False
 
     def _required_intents(self) -> Intents:
         if self._intents is None:

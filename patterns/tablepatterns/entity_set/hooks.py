@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from ..entity import Modify, modify
 from ..errors import (
@@ -26,7 +26,9 @@ from ..sdk.operation import ANY
 from ..sdk.table import Page
 from .commit import E, Write
 from .derived import Fields, Index
-from .shared_rows import Lists, Totals
+
+if TYPE_CHECKING:
+    from .shared_rows import Lists, Totals
 
 T = TypeVar("T")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,18 +23,16 @@ from ..errors import (
     LeaseLost,
     LimitExceeded,
 )
-from ..key import Key
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
-from ..sdk.operation import Operation
 from ..sdk.queue import Queue
-from .derived import Change, Derived, Fields, Index, Keys, Primary, duplicate
+from .derived import Change, Derived, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, reserve
-from .row_store import RowReader
 
+_AT_ONCE: Final = 32
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """The largest body in bytes that fits into a message together with its envelope, even in Base64."""
 
@@ -105,36 +102,6 @@ def _claim(row: Sequence[object], traces: Iterable[Sequence[object]]) -> Claim:
     return Claim((str(partition_key), str(row_key)), tuple(parsed_traces))
 
 
-class LookedUpFields(Derived):
-    """Fields of the entities themselves whose values are looked up in another set when an entity is written.
-
-    They have no derived rows to maintain.
-    """
-
-    shares_rows = True
-    looked_up: frozenset[str]
-    """The names of the fields. The other set also writes them, when its entities change."""
-
-    @abstractmethod
-    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed.
-
-        :param rows: the rows of the entity's partition
-        """
-
-    @abstractmethod
-    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
-        """Return the changes of the other set for which intents must be sent before this change is written."""
-
-    def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return nothing: there are no rows."""
-        return []
-
-    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return None: there are no rows."""
-        return None
-
-
 Assumed: TypeAlias = Mapping[Trace, Entity | None]
 """The rows as the writer expects them, which saves reading them; if one differs, its write fails and is retried."""
 
@@ -164,6 +131,28 @@ class Intents:
     def kind(self) -> str:
         """The kind of the messages; it is different for each table and key."""
         return self._kind
+
+    async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
+        """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
+        return await SentIntents.send(changes, retry_for)
+
+    async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
+        """Process all intents that can be received now, and return how many there were."""
+        queue = account.queue(self.queue)
+        processed = 0
+        while True:
+            since = account.now()
+            messages = await queue.receive(_AT_ONCE, lease=lease)
+            if not messages:
+                return processed
+            for message in messages:
+                received = Lease(account, queue, message, lease, requested_at=since)
+                if received.work.kind != self.kind:
+                    continue
+                # If the lease ended, the process that received the message next completes it
+                with suppress(LeaseLost):
+                    await self.handle(received, retry_for)
+                    processed += await received.complete()
 
     @property
     def rows(self) -> DerivedRows:
@@ -514,3 +503,21 @@ def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
         _log.warning(
             "%s: the derived data of %d entities is left to a worker (%s)", sent_intent.intents.kind, count, why
         )
+
+
+def intents_of(
+    account: Account,
+    rows: DerivedRows,
+    derived: Collection[Derived],
+    queue: str | None,
+    lease: int,
+) -> Intents:
+    """Return the intents of a set with derived data outside the primary's partition.
+
+    :param queue: the name of the queue; None for the default
+    :param lease: the seconds that a message stays hidden
+    """
+    table = rows.primaries.name.lower()
+    kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
+    elsewhere = [derived_data for derived_data in derived if derived_data.is_eventual]
+    return Intents(account, rows, elsewhere, kind, account.queue(queue or f"{table}-intents"), lease)

@@ -16,12 +16,13 @@ from ..recipe import Account, Account_co
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .call_types import Modeled
+from .compatibility import tables_of
 from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
-from .moved_sets import check_unmoved
+from .moves import check_unmoved
 from .reconcile import DerivedRows
 
 
@@ -76,7 +77,10 @@ def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> 
 
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
     """Return the derived rows of a set."""
-    return entity_set._rows
+    rows = DerivedRows(entity_set.account, entity_set.table, entity_set.key, entity_set.derived)
+    adapter = adapter_or_none(entity_set)
+    rows.report = None if adapter is None else adapter.report
+    return rows
 
 
 def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
@@ -142,7 +146,7 @@ def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Acc
     """Return a view of a set without a model that reads and writes its primary rows through another `Table`."""
     view = copy.copy(entity_set)
     view._inner, view._plain, view.table = None, {}, table
-    view._rows = DerivedRows(view.account, table, view.key, view.derived)
+    view._tables = tables_of(table, view.account, view.derived, view._names)
     return view
 
 

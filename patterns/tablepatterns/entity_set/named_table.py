@@ -15,7 +15,7 @@ from ..filters import And, Comparison, Filter, Not
 from ..filters.expression import Junction, Or
 from ..limits import MAX_ENTITY_BYTES
 from ..sdk.operation import Operation
-from ..sdk.reads import EntityPage, PageQuery
+from ..sdk.page_token import EntityPage, PageQuery
 from ..sdk.table import Table
 from .derived import Derived
 
@@ -57,6 +57,14 @@ class StoredNames:
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return fields under their stored names."""
         return {self._stored.get(name, name): value for name, value in fields.items()}
+
+    def named(self, table: Table) -> Table:
+        """Return a table that is read and written with field names."""
+        return NamedTable(table, self)
+
+    def operation_in(self, table: Table, write: Operation) -> Operation:
+        """Return a write with the stored names of its fields, unless the table has them already."""
+        return write if isinstance(table, NamedTable) else self.operation(write)
 
     def operation(self, write: Operation) -> Operation:
         """Return a write with the stored names of its fields.
@@ -131,7 +139,7 @@ class NamedTable(Table):
     """A table that is read and written with field names."""
 
     def __init__(self, table: Table, names: StoredNames) -> None:
-        super().__init__(table._client, table._hook, table._account_sender)
+        super().__init__(table._client, table._hook, table._requests)
         self._names = names
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:

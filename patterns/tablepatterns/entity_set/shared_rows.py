@@ -19,6 +19,7 @@ from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
+from .consistent_read import one_pass, rows_at_once
 from .derived import Derived, Fields, Keys, RowLayout, with_dates
 from .placement import InPartition, InTable
 from .range_query import range_filter
@@ -202,6 +203,24 @@ class SharedRows(Derived):
         """Whether a primary row of the set may have these keys."""
         return self.placement in (InPartition(), InTable()) and key.matches(*row)
 
+    async def _stored_rows(
+        self, store: Any, layout: Key, fields: Fields, select: Sequence[str] | None = None
+    ) -> list[Entity]:
+        """Return the rows of one value: one, none, or all that the value is spread over.
+
+        :param store: the table of the rows, or another store; rows that are spread are in a table
+        :param select: the properties to read; the rows are then a snapshot, since totals add up only in one
+        """
+        if self.spread == 1:
+            row = await store.get(*layout.format(fields))
+            return [] if row is None else [row]
+        where = range_filter(layout.range(fields))
+        if select is None:
+            rows, _ = await one_pass(store, where, None)
+        else:
+            rows = await rows_at_once(store, where, ("PartitionKey", "RowKey", *select))
+        return [row for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
+
 
 class Copies(SharedRows):
     """Entities of another set that hold copies of an entity's fields: `CopiedFields`.
@@ -210,6 +229,8 @@ class Copies(SharedRows):
     the other must be conditional on its primary row too, even if it was read from an index.
     """
 
+    _guards_primary = True
+
 
 class Lists(SharedRows):
     """Rows that each list the keys of the entities with one value: `IndexEntity`."""
@@ -217,6 +238,20 @@ class Lists(SharedRows):
     @abstractmethod
     def layout(self, primary: Key) -> Key:
         """Return the key of the rows, for entities with that primary key."""
+
+    async def stored_keys(self, primary: Key, store: Any, fields: Fields) -> list[Keys]:
+        """Return the keys of the entities that are listed for a value, in their order."""
+        rows = await self._stored_rows(store, self.layout(primary), fields)
+        unique_keys = {keys for row in rows for keys in self.primary_keys_of(primary, row) or ()}
+        return sorted(unique_keys, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+
+    def lists(self, primary: Key, entity: Fields, fields: Fields) -> bool:
+        """Whether an entity still has the value for which it was listed."""
+        layout = self.layout(primary)
+        value_fields = {**fields, PART: 0} if self.spread > 1 else fields
+        expected_values = layout.parse(*layout.format(value_fields))
+        current_values = [layout.parse(*keys) for keys in self.keys(primary, dict(entity))]
+        return any({**values, PART: 0} == {**expected_values, PART: 0} for values in current_values)
 
 
 class Totals(SharedRows):
@@ -241,6 +276,15 @@ class Totals(SharedRows):
     @abstractmethod
     def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
         """Return totals, given with the count first, as properties."""
+
+    async def stored_totals(self, store: Any, fields: Fields) -> Fields:
+        """Return the totals of a group.
+
+        :raises Overtaken: others changed them between the pages of a read
+        """
+        rows = await self._stored_rows(store, self.layout, fields, self.properties)
+        totals = (self.totals_in(None), *map(self.totals_in, rows))
+        return self.as_properties([sum(column) for column in zip(*totals, strict=True)])
 
 
 async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:

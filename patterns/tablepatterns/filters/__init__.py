@@ -1,12 +1,22 @@
 """`$filter`: build it safely, parse it, evaluate it, classify it. Pure: nothing here makes a request."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from .bounds import Interval, KeyBounds, key_bounds
-from .builder import Property, prefix_end, prop
+from .builder import Property, filter_of, prefix_end, prop
 from .expression import And, Comparison, Constant, Filter, Not, Operator, Or, comparisons
-from .grammar import FilterSyntaxError, UnsupportedFilter, parse
 from .literals import Comparable, Value, literal
-from .matching import Getter, Matcher, matcher
 from .query_class import Explanation, QueryClass, classify, point_keys, reject_scans
+
+if TYPE_CHECKING:
+    from .grammar import FilterSyntaxError, UnsupportedFilter, parse
+    from .matching import Getter, Matcher, matcher
+
+_MODULES: Final = dict.fromkeys(("FilterSyntaxError", "UnsupportedFilter", "parse"), "grammar") | dict.fromkeys(
+    ("Getter", "Matcher", "matcher"), "matching"
+)
+"""The modules that are imported when one of their names is first used: a program that parses no text needs neither."""
 
 __all__ = [
     "And",
@@ -29,6 +39,7 @@ __all__ = [
     "Value",
     "classify",
     "comparisons",
+    "filter_of",
     "key_bounds",
     "literal",
     "matcher",
@@ -38,3 +49,9 @@ __all__ = [
     "prop",
     "reject_scans",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -38,15 +38,12 @@ class Interval:
     @property
     def empty(self) -> bool:
         """Whether the range contains no key."""
-        if self.upper is None:
-            return False
-        includes_ends = self.lower_inclusive and self.upper_inclusive
-        return not (self.lower == self.upper and includes_ends) and ordinal(self.lower) >= ordinal(self.upper)
+        return self.upper is not None and self.exact is None and ordinal(self.lower) >= ordinal(self.upper)
 
     def contains(self, key: str) -> bool:
         """Return whether the key is in the range."""
         if self.lower == self.upper:
-            return key == self.lower and self.lower_inclusive and self.upper_inclusive
+            return key == self.exact
         place, lower = ordinal(key), ordinal(self.lower)
         if place < lower or (place == lower and not self.lower_inclusive):
             return False

@@ -9,10 +9,9 @@ from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
 from ..edm import Ticks
-from ..errors import BadFilter, short_repr
+from ..errors import NOT_SHOWN, BadFilter, short_repr
 from .expression import Comparison, Filter, ModelComparison, Operator, check_name
 from .literals import Comparable, Value, is_of_model
-from .matching import matcher
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
@@ -78,6 +77,8 @@ class Property:
         :param high: the greatest value that matches
         :raises BadFilter: a value has no literal, or the least is above the greatest
         """
+        from .matching import matcher
+
         least, greatest = self >= low, self <= high
         is_ordered = least.kind is greatest.kind and not issubclass(least.kind, Enum)
         if is_ordered and not matcher(greatest)({self.name: least.value}.get):
@@ -121,6 +122,30 @@ class Property:
         raise BadFilter(self.name, other, "& and | bind tighter than a comparison in Python", hint)
 
     __and__ = __rand__ = __or__ = __ror__ = _unbracketed
+
+
+class _Fields:
+    """Stands in for an instance: its attributes are the properties to compare."""
+
+    def __getattr__(self, name: str) -> Property:
+        return prop(name)
+
+    __getitem__ = __getattr__
+
+
+def filter_of(where: object) -> Filter:
+    """Return the filter that a function of an instance describes, by calling it once; a filter is returned unchanged.
+
+    >>> print(filter_of(lambda booking: (booking.seats > 3) & (booking.customer == "ann")))
+    seats gt 3 and customer eq 'ann'
+
+    :raises BadFilter: the function does not return a condition
+    """
+    condition: object = where(_Fields()) if callable(where) else where
+    if not isinstance(condition, Filter):
+        rule = f"it must be a condition, not {type(condition).__name__}"
+        raise BadFilter("where", NOT_SHOWN, rule, "return comparisons joined by & and |, such as (b.seats > 3)")
+    return condition
 
 
 def prefix_end(prefix: str) -> str | None:

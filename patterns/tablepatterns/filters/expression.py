@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, get_args
 
 from ..errors import BadFilter
@@ -165,7 +166,8 @@ class Junction(Filter):
             raise BadFilter("terms", len(terms), f"'{self.word}' joins at least two conditions", hint)
         for term in terms:
             _check_term(term)
-        object.__setattr__(self, "terms", tuple(_flat(type(self), terms)))
+        flat = (term.terms if isinstance(term, type(self)) else (term,) for term in terms)
+        object.__setattr__(self, "terms", tuple(chain.from_iterable(flat)))
         self._measure(sum(term.comparisons for term in terms), 1 + max(term.depth for term in self.terms))
 
     def __str__(self) -> str:
@@ -231,11 +233,3 @@ def not_a_filter(value: object) -> BadFilter:
 def _check_term(term: object) -> None:
     if not isinstance(term, Filter):
         raise not_a_filter(term)
-
-
-def _flat(junction: type[Junction], terms: tuple[Filter, ...]) -> Iterator[Filter]:
-    for term in terms:
-        if isinstance(term, junction):
-            yield from term.terms
-        else:
-            yield term

@@ -132,7 +132,6 @@ class _Parser:
             raise self._error(match.end(), message_of(error)) from error
 
     def _begin(self, token: _Token) -> None:
-        """Parse the next token at the start of an operand."""
         if token.word in ("(", "not"):
             self._operators.append(token)
             return
@@ -158,7 +157,6 @@ class _Parser:
         return _Name(word)
 
     def _continue(self, token: _Token) -> None:
-        """Parse the next token after an operand."""
         if token.word == ")":
             self._close(token)
         elif token.word in _ARITHMETIC:

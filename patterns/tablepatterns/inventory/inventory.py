@@ -181,7 +181,6 @@ def _describe(rows: Sequence[Row], factor: float) -> RowShape:
 
 
 def _shape_of(keys: Sequence[list[Piece]]) -> str:
-    """Return the common shape of keys, with the numbers of their digits."""
     shape = ""
     for column in zip(*keys, strict=True):
         kind, text = column[0]

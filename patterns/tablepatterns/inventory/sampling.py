@@ -124,7 +124,6 @@ class Sampler:
 
 
 def _after(gap: Gap, last: Entity) -> Iterator[Gap]:
-    """Yield what is unread of a gap after a row of it."""
     partition, row = last["PartitionKey"], last["RowKey"]
     if gap.partition is not None:
         yield Gap(row, gap.upper, partition, gap.depth + 1)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, Generic
+
+from typing_extensions import TypeVar
 
 from ..argument_types import checked
 from ..errors import BadDesign, BadKey
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
+from .fields import record_fields
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
 
+K = TypeVar("K", default=Mapping[str, Any])
+"""What names an entity: a class with the fields of a key, or a mapping of them."""
 
-class Key:
+
+class Key(Generic[K]):
     """How PartitionKey and RowKey are made from an entity's properties, and parsed back.
 
     A template is literal text and fields, `{Name}` or `{Name:format}`. Every format keeps the order of its values and
@@ -45,14 +51,18 @@ class Key:
 
     :param partition_key: the template of the PartitionKey
     :param row_key: the template of the RowKey
+    :param fields: a dataclass or NamedTuple with the fields of the key, for type checkers: `get` of a set with this key
+        then takes an instance, such as `get(BookingKey("red", 9))`
     :param max_units: the maximum length of each in UTF-16 code units, up to 1024; Microsoft's documents agree on 512
-    :raises BadDesign: a template cannot be parsed back, or names a field twice
+    :raises BadDesign: a template cannot be parsed back, or names a field twice; or the class has other fields
 
     Guide: compound key.
     """
 
     @checked
-    def __init__(self, partition_key: str, row_key: str, *, max_units: int = MAX_KEY_UNITS) -> None:
+    def __init__(
+        self, partition_key: str, row_key: str, fields: type[K] | None = None, *, max_units: int = MAX_KEY_UNITS
+    ) -> None:
         if not 1 <= max_units <= MAX_KEY_UNITS_LOOSE:
             rule = f"a key has 1 to {MAX_KEY_UNITS_LOOSE} UTF-16 code units"
             raise BadDesign("max_units", max_units, rule, "leave it out")
@@ -72,6 +82,9 @@ class Key:
         for name in self.fields:
             if self.fields.count(name) > 1:
                 raise BadDesign("the key's fields", name, "the field occurs twice", "use each field once")
+        if fields is not None and set(names := record_fields(fields)) != self._names:
+            rule = f"the templates have the fields {', '.join(self.fields)}"
+            raise BadDesign(f"fields of {fields.__name__}", list(names), rule, "declare these, and no others")
 
     @property
     def partition_template(self) -> str:

@@ -164,7 +164,6 @@ def _start(template: Template, position: int, comparison: Comparison, key_values
 
 
 def _value(form: Format, value: object) -> object:
-    """Return a value of a filter as the format of the field takes it."""
     match form, value:
         case Float(), int() if not isinstance(value, (bool, Ticks)):
             # The service compares a Double with an integer literal by value

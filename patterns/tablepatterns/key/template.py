@@ -229,7 +229,6 @@ def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
 
 
 def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """End at a value, or before it."""
     if last or not inclusive:
         return replace(rows, upper=text, upper_inclusive=inclusive)
     return replace(rows, upper=after_prefix(text))

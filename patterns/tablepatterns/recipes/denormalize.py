@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
 from ..entity import Entity, storable, write_ids_of
-from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, with_dates
-from ..entity_set.intents import Intents, LookedUpFields
+from ..entity_set.derived import (
+    Announcer,
+    Change,
+    Derived,
+    Fields,
+    Keys,
+    LookedUpFields,
+    Primary,
+    RowLayout,
+    RowProfile,
+    with_dates,
+)
 from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
 from ..entity_set.row_store import RowReader
 from ..entity_set.shared_rows import Copies, merging, rewriting, with_keys
@@ -227,7 +237,7 @@ class FilledCopies(LookedUpFields):
         copied = self._copies.copied(primary_layout(self._source).entity(row))
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
-    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
+    def intents_for(self, change: Change) -> list[tuple[Announcer, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""
         intents, new = intents_or_none(self._source), change.new
         if not self._copies.is_eventual or intents is None or new is None:

@@ -8,10 +8,10 @@ from ..argument_types import checked
 from ..entity_set.derived import Index
 from ..entity_set.placement import InTable
 from ..errors import BadDesign
-from ..key import Key
+from ..key import K, Key
 
 
-class InterPartitionIndex(Index):
+class InterPartitionIndex(Index[K]):
     """Look up and sort entities by a second key, using copies stored in other partitions.
 
     Use it when lookups by the second key should not load the primary's partition, or when callers do not know that
@@ -68,7 +68,7 @@ class InterPartitionIndex(Index):
     @checked
     def __init__(
         self,
-        key: Key,
+        key: Key[K],
         *,
         table: str | None = None,
         include: Iterable[str] | None = None,
@@ -81,7 +81,7 @@ class InterPartitionIndex(Index):
         self.is_unique = unique
         self.name = name or f"{key.partition_template}/{key.row_template}"
 
-    def check_key(self, key: Key, table: str) -> None:
+    def check_key(self, key: Key[K], table: str) -> None:
         if self.placement == InTable() and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")

@@ -8,11 +8,11 @@ from ..argument_types import checked
 from ..entity_set.derived import Change, Index, copy_operations
 from ..entity_set.row_store import RowReader
 from ..errors import BadDesign
-from ..key import Key
+from ..key import K, Key
 from ..sdk.operation import Operation
 
 
-class IntraPartitionIndex(Index):
+class IntraPartitionIndex(Index[K]):
     """Look up and sort the entities of a partition by a second key, using copies in the same partition.
 
     Use it for lookups whose callers know the partition, such as employees of a department by e-mail as well as by
@@ -53,12 +53,12 @@ class IntraPartitionIndex(Index):
     """
 
     @checked
-    def __init__(self, key: Key, *, include: Iterable[str] | None = None, name: str | None = None) -> None:
+    def __init__(self, key: Key[K], *, include: Iterable[str] | None = None, name: str | None = None) -> None:
         self.key = key
         self.include = None if include is None else frozenset(include)
         self.name = name or key.row_template
 
-    def check_key(self, key: Key, table: str) -> None:
+    def check_key(self, key: Key[K], table: str) -> None:
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
             hint = "use the same PartitionKey template, or an InterPartitionIndex"

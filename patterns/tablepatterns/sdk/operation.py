@@ -219,7 +219,6 @@ def check_transaction(operations: Sequence[Operation]) -> None:
 
 
 def _rough_bound(size: int, count: int) -> int:
-    """Return an upper bound for the bytes of a number of operations with this size in all."""
     # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
     return 3 * size + count * _PART_BYTES
 

@@ -1,13 +1,15 @@
-"""Continuation tokens as text that can be stored and used by another process."""
+"""Pages of queries, and continuation tokens as text that can be stored and used by another process."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
+from ..entity import Entity
 from ..errors import BadToken
 from ..filters import Filter
 
@@ -78,3 +80,24 @@ def _text(key: object) -> str:
 def _query(table: str, where: Filter | None) -> str:
     text = f"{table.lower()}\n{'' if where is None else where}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+class PageQuery(NamedTuple):
+    """One page of a query.
+
+    :param size: the maximum number of entities
+    :param start: the position to continue at, or None
+    :param select: the properties to read; None for all
+    """
+
+    where: Filter | None
+    size: int
+    start: Position | None = None
+    select: Sequence[str] | None = None
+
+
+class EntityPage(NamedTuple):
+    """The entities of a page, and the position of the next page, or None at the end."""
+
+    entities: Sequence[Entity]
+    next: Position | None

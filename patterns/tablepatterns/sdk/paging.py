@@ -9,8 +9,7 @@ from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter
 from ..limits import MAX_PAGE_ENTITIES
-from .page_token import Position
-from .reads import PageQuery
+from .page_token import PageQuery, Position
 from .table import Page, Table
 
 T = TypeVar("T")

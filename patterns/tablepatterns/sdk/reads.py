@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from azure.core.exceptions import ResourceNotFoundError
@@ -18,11 +18,10 @@ from azure.core.tracing.decorator import distributed_trace
 from azure.data.tables import TableErrorCode
 
 from ..entity import Entity, entity_from_sdk
-from ..filters import Filter
 from .call import first_page, iterate, settled
 from .entity_json import entities_of, entity_of
 from .errors import code_and_message, rejection
-from .page_token import Position
+from .page_token import EntityPage, PageQuery, Position
 from .request_sender import Prepared, RequestSender
 from .writes import entity_address
 
@@ -34,27 +33,6 @@ _MISSING: Final[Mapping[str, TableErrorCode]] = {
     "TableNotFound": TableErrorCode.TABLE_NOT_FOUND,
 }
 _ACCEPT: Final = {"Accept": "application/json;odata=minimalmetadata"}
-
-
-class PageQuery(NamedTuple):
-    """One page of a query.
-
-    :param size: the maximum number of entities
-    :param start: the position to continue at, or None
-    :param select: the properties to read; None for all
-    """
-
-    where: Filter | None
-    size: int
-    start: Position | None = None
-    select: Sequence[str] | None = None
-
-
-class EntityPage(NamedTuple):
-    """The entities of a page, and the position of the next page, or None at the end."""
-
-    entities: Sequence[Entity]
-    next: Position | None
 
 
 async def read_entity(
@@ -116,7 +94,6 @@ def prepared_page(sender: RequestSender, table: str, query: PageQuery) -> Prepar
 
 
 def _page_address(query: PageQuery) -> str:
-    """Return the part of a query's URL that follows the table's name."""
     where, size, start, select = query
     address = f"()?$top={size}"
     if select:
@@ -150,7 +127,6 @@ def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | Resou
 
 
 def _missing(decoded: Any, answer: Any) -> Any:
-    """Return the error that the SDK raises if the entity or the table does not exist; None for any other response."""
     error = code_and_message(decoded)
     if error is None or error[0] not in _MISSING:
         return None

@@ -56,7 +56,6 @@ class Prepared:
 
 
 def _is_async(kind: Any) -> bool:
-    """Return whether one of the SDK's classes of table clients is async."""
     return hasattr(kind, "__aenter__")
 
 

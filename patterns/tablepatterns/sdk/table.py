@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -26,15 +26,10 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .account_sender import AccountSender
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
-from .page_token import Position
-from .reads import EntityPage, PageQuery, query_page, read_entity
-from .request_sender import RequestSender
-from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
-from .writes import ACCEPTED, submit
+from .page_token import EntityPage, PageQuery, Position
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -51,6 +46,7 @@ async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]
 
 T = TypeVar("T")
 
+_ACCEPTED = 202
 _ATTEMPTS = 3
 _ATTEMPTS_TO_OVERWRITE = 10
 """How many times an unconditional write is retried after a lost response, conditional on the row just read."""
@@ -72,6 +68,32 @@ class Page(Generic[T]):
     token: str | None
 
 
+class EntityRequests(Protocol):
+    """Sends the requests for the entities of an account's tables, directly or with the SDK's clients.
+
+    Each function takes the client of a table, and what `get` returns.
+    """
+
+    async def get(self) -> Any:
+        """Return what sends requests without the client; None if the client must send them."""
+        ...
+
+    @property
+    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]:
+        """Reads an entity by its keys."""
+        ...
+
+    @property
+    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]:
+        """Reads one page of a query."""
+        ...
+
+    @property
+    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]:
+        """Executes operations in one transaction, and returns the new ETags."""
+        ...
+
+
 class Table:
     """One table of an account, over an SDK `TableClient`, sync or async.
 
@@ -79,14 +101,14 @@ class Table:
 
     :param client: the SDK's client of the table
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
-    :param account_sender: sends the requests for entities; if it is None, the client does
+    :param requests: sends the requests for entities
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, account_sender: AccountSender | None) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: EntityRequests) -> None:
         self._client = client
         self._hook = hook
-        self._account_sender = account_sender
-        self._sender: RequestSender | None = None
+        self._requests = requests
+        self._sender: Any = None
 
     @property
     def name(self) -> str:
@@ -177,7 +199,7 @@ class Table:
         names = [*dict.fromkeys(("PartitionKey", "RowKey", *select))] if select else None
         try:
             sender = self._sender or await self._new_sender()
-            entity = await read_entity(self._client, sender, partition_key, row_key, select=names)
+            entity = await self._requests.read_entity(self._client, sender, partition_key, row_key, select=names)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error):
                 return None
@@ -210,7 +232,7 @@ class Table:
     async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
-            page = await query_page(self._client, self._sender or await self._new_sender(), query)
+            page = await self._requests.query_page(self._client, self._sender or await self._new_sender(), query)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
                 return EntityPage((), None)
@@ -323,6 +345,8 @@ class Table:
     async def _after_lost_response(
         self, operations: Sequence[Operation], write_id: WriteId, error: Exception
     ) -> list[Entity]:
+        from .write_outcome import WriteOutcome, outcome_of_overwriting
+
         rows = await self._rows(operations)
         outcome = outcome_of_overwriting(operations, write_id, rows)
         if outcome is WriteOutcome.UNKNOWN:
@@ -348,11 +372,11 @@ class Table:
         all_write_ids = _new_write_ids(operations, write_id)
         sender = self._sender or await self._new_sender()
         try:
-            etags = await submit(self._client, sender, operations, all_write_ids, hook)
+            etags = await self._requests.submit(self._client, sender, operations, all_write_ids, hook)
         except (HttpResponseError, UnicodeDecodeError) as error:
             raise_classified(error, hook.response)
         except ValueError as error:
-            if hook.status != ACCEPTED:
+            if hook.status != _ACCEPTED:
                 raise
             raise ServiceResponseError("the response to a transaction is incomplete: it has no parts") from error
         if len(etags) != len(operations):
@@ -369,9 +393,8 @@ class Table:
             etags = [hook.etag]
         return list(map(_written_entity, operations, etags, all_write_ids))
 
-    async def _new_sender(self) -> RequestSender | None:
-        if self._account_sender is not None:
-            self._sender = await self._account_sender.get()
+    async def _new_sender(self) -> Any:
+        self._sender = await self._requests.get()
         return self._sender
 
     async def _own_work(
@@ -380,6 +403,8 @@ class Table:
         """Return what an earlier attempt of this transaction wrote; None if the conflict is with another writer."""
         if error.status_code not in (404, 409, 412):
             return None
+        from .write_outcome import WriteOutcome, outcome_of
+
         rows = await self._rows(operations)
         outcome = outcome_of(operations, write_id, rows)
         if outcome is WriteOutcome.UNKNOWN:
@@ -398,6 +423,8 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
     A row that has changed since gets an ETag that matches no row: with its newest, the caller's
     next conditional write would overwrite a change that the caller has not seen.
     """
+    from .write_outcome import is_newest
+
     etags = [
         row.etag if row is not None and is_newest(write_id, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)

@@ -185,11 +185,9 @@ class Traffic:
         self._fail(budget_exceeded(requests, at_most, self._unseen_transactions(requests), no_line(self._dropped)))
 
     def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
-        """Return the number of queries without a known line, by class."""
         return self._dropped.queries
 
     def _unseen_transactions(self, requests: list[Request]) -> int:
-        """Return the number of transactions without a known line."""
         return self._dropped.transactions
 
     def to_pandas(self) -> Any:

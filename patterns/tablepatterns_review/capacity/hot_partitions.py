@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeAlias
 
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
@@ -20,7 +19,7 @@ from ..design.model import Design
 from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import STEP, STEPS, day_curve
 from .load import Load, loads_of
-from .partitions import shares
+from .partitions import Share, shares
 
 SHOWN: Final = 12
 """The number of partitions of a table that are listed individually."""
@@ -33,30 +32,8 @@ _WORTH: Final = 0.9
 """Doubling the buckets must reduce the load at least to this share."""
 
 
-@dataclass
-class _Partition:
-    """The loads of a partition: each with its first step, its last step and its share."""
-
-    name: str
-    loads: list[tuple[Load, int, int, float]] = field(default_factory=list[tuple[Load, int, int, float]])
-
-    def rates(self) -> tuple[float, ...]:
-        """Return the entities per second of each step."""
-        rates = [0.0] * STEPS
-        for load, first, last, of in self.loads:
-            work, calls = load.work, load.curve[first:last]
-            rates[first:last] = [
-                rate + calls_at * work * of for rate, calls_at in zip(rates[first:last], calls, strict=True)
-            ]
-        return tuple(rates)
-
-    def at(self, step: int, buckets: int) -> float:
-        """Return the entities per second at a step, if the partition were spread over this many buckets."""
-        return sum(
-            load.curve[step] * load.in_bucket(buckets) * of
-            for load, first, last, of in self.loads
-            if first <= step < last
-        )
+_Loads: TypeAlias = list[tuple[Load, Share]]
+"""The loads of a partition, each with its share."""
 
 
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
@@ -87,7 +64,7 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     peak = max(hottest_rates)
     buckets, spread_peak = _spread(hottest, hottest_rates.index(peak), peak, target)
     # Another partition replaces one that is determined by time
-    follows_time = any(load.partitions.clock is not None for load, _, _, _ in hottest.loads)
+    follows_time = any(load.partitions.clock is not None for load, _ in hottest)
     shown_names = busiest[: SHOWN_IN_TURN if follows_time else SHOWN]
     over = (seconds_until_over(partition_rates, target, STEP) for partition_rates in rates.values())
     return TableLoad(
@@ -109,23 +86,30 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     )
 
 
-def _rates(partitions: Mapping[str, _Partition]) -> dict[str, tuple[float, ...]]:
+def _partitions(loads: Iterable[Load]) -> Mapping[str, _Loads]:
+    partitions: defaultdict[str, _Loads] = defaultdict(list)
+    for load in loads:
+        for name, share in shares(load.partitions, load.choice, load.skew):
+            partitions[name].append((load, share))
+    return partitions
+
+
+def _rates(partitions: Mapping[str, _Loads]) -> Mapping[str, tuple[float, ...]]:
     """Return the entities per second of each step; partitions with the same loads share them."""
-    rates_of_loads: dict[tuple[tuple[int, int, int, float], ...], tuple[float, ...]] = {}
+    rates_of_loads: dict[tuple[tuple[int, Share], ...], tuple[float, ...]] = {}
     rates = dict[str, tuple[float, ...]]()
-    for name, partition in partitions.items():
-        loads = tuple((id(load), first, last, of) for load, first, last, of in partition.loads)
-        rates[name] = rates_of_loads.get(loads) or rates_of_loads.setdefault(loads, partition.rates())
+    for name, loads in partitions.items():
+        key = tuple((id(load), share) for load, share in loads)
+        rates[name] = rates_of_loads.get(key) or rates_of_loads.setdefault(key, _rates_of(loads))
     return rates
 
 
-def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
-    partitions: dict[str, _Partition] = {}
-    for load in loads:
-        for share in shares(load.partitions, load.choice, load.skew):
-            partition = partitions.setdefault(share.partition, _Partition(share.partition))
-            partition.loads.append((load, share.first, share.last, share.of))
-    return partitions
+def _rates_of(loads: _Loads) -> tuple[float, ...]:
+    rates = [0.0] * STEPS
+    for load, share in loads:
+        steps, work = slice(share.first, share.last), load.work * share.of
+        rates[steps] = [rate + calls * work for rate, calls in zip(rates[steps], load.curve[steps], strict=True)]
+    return tuple(rates)
 
 
 def _count(loads: Iterable[Load]) -> int:
@@ -137,18 +121,19 @@ def _count(loads: Iterable[Load]) -> int:
     return sum(counts.values())
 
 
-def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
+def _spread(loads: _Loads, step: int, peak: float, target: float) -> tuple[int, float]:
     """Return the smallest power of two of buckets with which a partition is not hot, and its peak then.
 
     If reads keep it hot regardless of the number of buckets, return the number beyond which the load hardly changes.
     """
-    best, cooled, buckets = 1, peak, 1
-    while cooled >= _COOL * target and buckets < _MOST_BUCKETS:
+    there = [(load, share) for load, share in loads if share.first <= step < share.last]
+    best, spread_peak, buckets = 1, peak, 1
+    while spread_peak >= _COOL * target and buckets < _MOST_BUCKETS:
         buckets *= 2
-        spread = partition.at(step, buckets)
-        if spread <= cooled * _WORTH:
-            best, cooled = buckets, spread
-    return best, cooled
+        rate = sum(load.curve[step] * load.in_bucket(buckets) * share.of for load, share in there)
+        if rate <= spread_peak * _WORTH:
+            best, spread_peak = buckets, rate
+    return best, spread_peak
 
 
 def _account(calls: Iterable[Measured]) -> AccountLoad:

@@ -147,33 +147,31 @@ _EXPLICIT_AT_A_TIME: Final = 8
 class Share:
     """The share of calls of a partition during a part of the day.
 
-    :param first: the first step
     :param last: the step after the last one
     """
 
-    partition: str
     first: int
     last: int
     of: float
 
 
 @lru_cache(maxsize=32)
-def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[Share]:
-    """Return the shares of the busiest partitions, which are the same at other rates.
+def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[tuple[str, Share]]:
+    """Return the names of the busiest partitions and their shares, which are the same at other rates.
 
     Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
     less even both are. A call that uses everything loads every partition by its size.
 
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
     """
-    clock, shares = partitions.clock, list[Share]()
+    clock, shares = partitions.clock, list[tuple[str, Share]]()
     moments = list(_moments(clock, choice, skew))
     most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
     for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
         for first, last, start, of in moments:
             name = _name(partitions, ranks, start)
             for bucket in _buckets(partitions.buckets):
-                shares.append(Share(bucket + name, first, last, share * of / partitions.buckets))
+                shares.append((bucket + name, Share(first, last, share * of / partitions.buckets)))
     return tuple(shares)
 
 

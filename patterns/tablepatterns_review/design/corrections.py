@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Final
@@ -42,10 +42,10 @@ class Corrections:
         halves: list[str] = []
         for half in (partition, row):
             try:
-                pieces = list(Formatter().parse(half))
+                pieces = [(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(half)]
             except ValueError:
                 return partition, row
-            halves.append("".join(self._piece(subject, piece, seen, shape, years) for piece in _apart(pieces)))
+            halves.append("".join(self._piece(subject, piece, seen, shape, years) for piece in pieces))
         return self._separated(subject, *halves)
 
     def _piece(
@@ -131,11 +131,6 @@ class Corrections:
         distinct = 2 * math.ceil(values_in(shape, [widened]) * shape.count / max(1.0, there))
         field = replace(shape.fields[widened], distinct=min(distinct, shape.count), within=None, order="none")
         return replace(shape, fields={**shape.fields, widened: field})
-
-
-def _apart(pieces: Sequence[tuple[str, str | None, str | None, str | None]]) -> Iterator[tuple[str, str | None, str]]:
-    for literal, name, spec, _ in pieces:
-        yield literal, name, spec or ""
 
 
 def _is_accepted(partition: str, row: str) -> bool:

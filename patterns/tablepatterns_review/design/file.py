@@ -223,17 +223,17 @@ class _SetReader:
         self, table: Any, path: TomlPath, subject: str, *, partition: str | None = None, row: str | None = None
     ) -> Key | None:
         """Return the key of a table, with these parts as defaults; or report the missing part."""
-        parts = {
+        parts: dict[str, str | None] = {
             "partition": partition if table.partition is None else table.partition,
             "row": row if table.row is None else table.row,
         }
         for name, value in parts.items():
             if value is None:
                 self.file.report(f"{name} is missing", path, "key")
-        templates = [value for value in parts.values() if value is not None]
-        if len(templates) < len(parts):
+        first, second = parts["partition"], parts["row"]
+        if first is None or second is None:
             return None
-        first, second = self.file.corrections.templates(subject, *templates, self.shape, self.file.years)
+        first, second = self.file.corrections.templates(subject, first, second, self.shape, self.file.years)
         return self.file.create(partial(Key, first, second), path, "key")
 
     def _derived(self, table: Any, primary: Key | None, path: TomlPath) -> Derived | None:

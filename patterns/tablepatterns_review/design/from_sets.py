@@ -11,6 +11,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.recipe import Pattern, set_profile_of
 
 from ..kinds import KINDS
+from ..kinds.log import OPTIONS, SECONDS
 from .model import (
     Access,
     ArchivePolicy,
@@ -105,6 +106,8 @@ def declare_log(
     :param count: how many entries there are now; by default as many as are written while they are kept, else none
     :param retention_days: how many days entries are kept; by default indefinitely
     """
+    options: dict[str, Any] = {name: getattr(log, name) for name in OPTIONS}
+    options |= {name: getattr(log, recipe_name) / _SECOND for name, recipe_name in SECONDS.items()}
     return DeclaredLog(
         name=name or log.service,
         container=log.container.name,
@@ -112,15 +115,9 @@ def declare_log(
         size=size,
         count=count,
         retention_days=retention_days,
-        write_through=log.write_through,
-        flush_count=log.flush_count,
-        flush_bytes=log.flush_bytes,
-        flush_seconds=log.flush_age / _SECOND,
-        ahead_seconds=log.ahead / _SECOND,
-        blob_bytes=log.blob_bytes,
-        blob_blocks=log.blob_blocks,
         writes=tuple(writes),
         reads=tuple(reads),
+        **options,
     )
 
 

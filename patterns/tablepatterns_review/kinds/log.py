@@ -17,12 +17,12 @@ from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.storage import Storage, connect
 from tablepatterns_engine import Clock, Engine
 
-from ..design.model import DAY, YEAR, DeclaredLog, LogOptions, LogWrite, Query, Write
+from ..design.model import DAY, YEAR, DeclaredLog, LogWrite, Query, Write
 from ..measure.account import rejection
 from ..measure.sample import NOW
 from ..measure.scaling import CallCost, metered
 from ..model import Measured, Place
-from ..python_source import array, call, declaration, text
+from ..python_source import array, call, declaration, literal, text
 from ..simulation.recorder import Contents
 
 # -- How often its writers flush, and what a read opens
@@ -224,23 +224,24 @@ _AT: Final = datetime(2014, 8, 22, 10, 5, tzinfo=timezone.utc)
 _HOURS_OF_A_DAY: Final = 24
 
 
+OPTIONS: Final = ("write_through", "flush_count", "flush_bytes", "blob_bytes", "blob_blocks")
+"""The options of a log that the recipe has, too."""
+SECONDS: Final = {"flush_seconds": "flush_age", "ahead_seconds": "ahead"}
+"""The options in seconds that are time spans of the recipe, with their names there."""
+
+
 def log_of(account: Storage, log: DeclaredLog) -> BlobLog[Storage]:
     """Return the recipe of a declared log.
 
     :raises BadInput: a name or a number is out of range
     """
-    return BlobLog(
-        account,
-        log.container,
-        log.prefix,
-        write_through=log.write_through,
-        flush_count=log.flush_count,
-        flush_bytes=log.flush_bytes,
-        flush_age=timedelta(seconds=log.flush_seconds),
-        ahead=timedelta(seconds=log.ahead_seconds),
-        blob_bytes=log.blob_bytes,
-        blob_blocks=log.blob_blocks,
-    )
+    return BlobLog(account, log.container, log.prefix, **recipe_options(log))
+
+
+def recipe_options(log: DeclaredLog) -> dict[str, Any]:
+    """Return the arguments of the recipe by their names there, such as `flush_age` for `flush_seconds`."""
+    seconds = {recipe_name: timedelta(seconds=getattr(log, name)) for name, recipe_name in SECONDS.items()}
+    return {**{name: getattr(log, name) for name in OPTIONS}, **seconds}
 
 
 class SampleLog:
@@ -401,21 +402,13 @@ def place_of(log: DeclaredLog) -> Place:
 
 # -- What `review --code` writes
 
-_SECONDS: Final = {"flush_seconds": "flush_age", "ahead_seconds": "ahead"}
-_OF_DESIGN: Final = ("name", "container", "service", "size", "count", "retention_days")
-"""The options of a log that are no arguments of the recipe."""
 _AN_HOUR_AGO: Final = "NOW - timedelta(hours=1)"
 
 
 def log_call(log: DeclaredLog) -> str:
     """Return the call that makes the recipe of a log."""
-    options: dict[str, str] = {}
-    for field in fields(LogOptions):
-        value = getattr(log, field.name)
-        if field.name in _SECONDS and value != field.default:
-            options[_SECONDS[field.name]] = call("timedelta", seconds=repr(value))
-        elif field.name not in _OF_DESIGN and value != field.default:
-            options[field.name] = repr(value)
+    default = recipe_options(DeclaredLog(name=log.name, container=log.container, size=log.size))
+    options = {name: literal(value) for name, value in recipe_options(log).items() if value != default[name]}
     return call("BlobLog", "storage", text(log.container), text(log.prefix), **options)
 
 

@@ -204,35 +204,28 @@ def _retried(call: Measured) -> Measured:
 
 def with_implied_writes(design: Design) -> Design:
     """Return a design with the deletes of its retentions, unless it declares them, and the moves of its archives."""
-    return replace(
-        design, sets=tuple(_with_move(_with_deletes(declared_set)) for declared_set in with_moves(design).sets)
-    )
+    sets = (replace(of, writes=(*of.writes, *_implied_writes(of))) for of in with_moves(design).sets)
+    return replace(design, sets=tuple(sets))
 
 
-def _with_move(declared_set: DeclaredSet) -> DeclaredSet:
-    write = archive_write(declared_set)
-    return declared_set if write is None else replace(declared_set, writes=(*declared_set.writes, write))
-
-
-def _with_deletes(declared_set: DeclaredSet) -> DeclaredSet:
-    retention = declared_set.retention
-    if retention is None:
-        return declared_set
-    inserted, deleted = (
-        sum(write.rate for write in declared_set.writes if write.operation == operation)
-        for operation in ("insert", "delete")
-    )
-    inserted += declared_set.shape.moves.received_rate
-    deleted += declared_set.shape.moves.archived_rate
-    # As many entities are deleted as inserted; without declared inserts, the existing ones are deleted evenly
-    expired = inserted - deleted if inserted or deleted else declared_set.shape.count / retention.days / DAY
-    period = kind_of(declared_set).period_days(declared_set)
-    if retention.by == "table" and period is not None:
-        expired = 1 / period / DAY
-    if expired <= 0:
-        return declared_set
-    implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
-    return replace(declared_set, writes=(*declared_set.writes, implied))
+def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
+    retention, moves, move = declared_set.retention, declared_set.shape.moves, archive_write(declared_set)
+    if retention is not None:
+        inserted, deleted = (
+            sum(write.rate for write in declared_set.writes if write.operation == operation)
+            for operation in ("insert", "delete")
+        )
+        expired = (inserted + moves.received_rate) - (deleted + moves.archived_rate)
+        if not (inserted or deleted or moves.received_rate or moves.archived_rate):
+            # Without declared inserts, the existing ones are deleted evenly
+            expired = declared_set.shape.count / retention.days / DAY
+        period = kind_of(declared_set).period_days(declared_set)
+        if retention.by == "table" and period is not None:
+            expired = 1 / period / DAY
+        if expired > 0:
+            yield Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
+    if move is not None:
+        yield move
 
 
 def is_of_retention(declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
@@ -287,7 +280,7 @@ def _scaled(
         how=way.call,
         via=None if way.via is None else way.via.name,
         query_class=class_of(way, cost.took),
-        matching=found_by(of.shape, access) if way.client else None,
+        matching=found_by(of.shape, access) if way.client_fields else None,
         **{**figures.figures, **({} if cost.took.partitions else {"partitions": expected.partitions})},
     )
 

@@ -112,7 +112,7 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
         sent = filled(parse(query.filter), declared_set.key, about, sample)
         return SampleCall("filter", where=sent, select=select)
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
-    arguments = {name: values[name] for name in way.given if way.via is None or name in values}
+    arguments = {name: values[name] for name in way.key_fields if way.via is None or name in values}
     where = _conditions(declared_set, way, values)
     return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes)
 

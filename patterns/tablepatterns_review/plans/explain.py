@@ -12,7 +12,7 @@ from uuid import UUID
 from tablepatterns.argument_types import checked
 from tablepatterns.arguments import fields_of, via_and_fields
 from tablepatterns.edm import Ticks
-from tablepatterns.entity_set.derived import Index, RowLayout
+from tablepatterns.entity_set.derived import Derived, Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import check_filter, mappings_of, primary_layout
 from tablepatterns.entity_set.range_query import Question
@@ -27,7 +27,7 @@ from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
-from ..design.model import DeclaredSet, Field, FieldType, Query, Shape
+from ..design.model import DeclaredSet, Field, FieldType, Match, Query, Shape
 from ..planner import Way, code_of, known_fields, terms_of, ways
 from .query_plan import COSTS, GUIDE, KEYS, NO_QUERY, OR_RULE, RULES, Better, QueryPlan, properties, reads
 from .rewrites import rewrites
@@ -120,7 +120,8 @@ class Plans:
         :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: the index is not one of the set's
         """
-        return _plan(_point(self._layout(via), fields_of(key, fields)))
+        self._check_own(via)
+        return _plan(_point(via.shape(self._set.key), fields_of(key, fields)))
 
     def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
         """Return the plan of `EntitySet.get_many`: a point query for each key.
@@ -131,7 +132,9 @@ class Plans:
         plans = [self.get(fields) for fields in keys]
         if not plans:
             raise BadInput("keys", [], "it needs at least one key", "give at least one")
-        return _times(plans, "1 for each key")
+        query = plans[0].query if len(plans) == 1 else f"{plans[0].query}, and {count(len(plans) - 1)} more"
+        text, cost = f"{counted(len(plans), 'entity')}, each by its keys", f"{len(plans)}: 1 for each key"
+        return replace(plans[0], query=query, reads=text, transactions=len(plans), cost=cost)
 
     def find_all(self, via: IndexEntity, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find_all`: the list first, then a point query for each of its keys.
@@ -139,14 +142,12 @@ class Plans:
         :raises BadKey: a field is missing, or its value cannot be part of a key
         :raises BadInput: the index entities are not the set's
         """
-        if via not in self._set.derived:
-            raise self._stranger(via.name)
-        arguments = fields_of(key, fields)
-        layout = via.layout(self._set.key)
+        self._check_own(via)
+        arguments, layout = fields_of(key, fields), RowLayout(via.layout(self._set.key))
         if via.spread > 1:
-            plan = _plan(Question.of(RowLayout(layout), None, None, arguments, QueryClass.TABLE_SCAN).filter)
+            plan = _plan(Question.of(layout, None, None, arguments, QueryClass.TABLE_SCAN).filter)
         else:
-            plan = _plan(_point(RowLayout(layout), arguments))
+            plan = _plan(_point(layout, arguments))
         text = "the row that lists the keys, and each entity on it"
         return replace(plan, reads=text, cost="1 for the list, and 1 for each entity found")
 
@@ -167,11 +168,13 @@ class Plans:
         :raises BadInput: the index is not one of the set's
         """
         index, arguments = via_and_fields(via, key, fields)
-        shape = primary_layout(self._set) if index is None else self._layout(index)
+        if index is not None:
+            self._check_own(index)
+        layout = primary_layout(self._set) if index is None else index.shape(self._set.key)
         if where is not None:
             check_filter(self._set, where)
         stored = None if select is None else mappings_of(self._set).stored(select)
-        return _plan(Question.of(shape, where, stored, arguments, QueryClass.TABLE_SCAN).filter)
+        return _plan(Question.of(layout, where, stored, arguments, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
         """Return the plan of `EntitySet.query`, and suggest an index of the set that answers it better.
@@ -190,16 +193,15 @@ class Plans:
         """
         return self.query(Constant(True) if where is None else where)
 
-    def _layout(self, via: Index) -> RowLayout:
+    def _check_own(self, via: Derived) -> None:
         if via not in self._set.derived:
-            raise self._stranger(via.name)
-        return via.shape(self._set.key)
+            rule = f"the set keeps {[derived.name for derived in self._set.derived]}"
+            raise BadInput("derived", via.name, rule, "give one of the set's own, or declare it")
 
     def _better_calls(self, expression: Filter) -> list[Better]:
         """Return how the set answers a filter with its derived data, or with an index to declare; none if it cannot."""
-        terms = [term for term in terms_of(expression) if isinstance(term, Comparison)]
-        is_and_of_comparisons = len(terms) == len(terms_of(expression))
-        if not is_and_of_comparisons or not properties(expression) or any(term.name == "RowKey" for term in terms):
+        terms = [term for term in terms_of(expression) if isinstance(term, Comparison) and term.name != "RowKey"]
+        if len(terms) < len(terms_of(expression)) or not properties(expression):
             return []
         entities, shape = self._set, self._shape
         fields = {term.name: Field(_type_of(term), distinct=1) for term in terms if term.name not in KEYS}
@@ -218,19 +220,18 @@ class Plans:
                     values |= Key(entities.key.partition_template, "row").parse(str(term.value), "row")
             elif term.operator == "eq":
                 values[term.name] = term.value
-        known = known_fields(declared_set, Query("", filter=str(expression)))
-        known = {name: how for name, how in known.items() if how != "=" or name in values}
+        compared = known_fields(declared_set, Query("", filter=str(expression)))
+        known: dict[str, Match] = {name: how for name, how in compared.items() if how != "=" or name in values}
         found = ways(declared_set, Query("", known))
         calls = [_call(way, values, expression) for way in found if way.declare is None and _is_served(way, values)]
         return calls or [_declaration(way.declare, way.query_class) for way in found if way.declare is not None][:1]
 
-    def _stranger(self, name: str) -> BadInput:
-        rule = f"the set keeps {[derived.name for derived in self._set.derived]}"
-        return BadInput("derived", name, rule, "give one of the set's own, or declare it")
-
 
 def _type_of(comparison: Comparison) -> FieldType:
-    return next((name for kind, name in _TYPES.items() if issubclass(comparison.kind, kind)), "string")
+    for kind, field_type in _TYPES.items():
+        if issubclass(comparison.kind, kind):
+            return field_type
+    return "string"
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:
@@ -238,7 +239,7 @@ def _is_served(way: Way, values: Mapping[str, object]) -> bool:
     if way.via is None or way.key is None or way.is_scan:
         return False
     try:
-        way.key.range({name: values[name] for name in way.given if name in values})
+        way.key.range({name: values[name] for name in way.key_fields if name in values})
     except BadKey:
         return False
     return True
@@ -246,11 +247,11 @@ def _is_served(way: Way, values: Mapping[str, object]) -> bool:
 
 def _call(way: Way, values: Mapping[str, object], expression: Filter) -> Better:
     via = way.via.name if way.via is not None else ""
-    arguments = [f"{name}={values[name]!r}" if name in values else f"{name}=between(...)" for name in way.given]
+    arguments = [f"{name}={values[name]!r}" if name in values else f"{name}=between(...)" for name in way.key_fields]
     code = f"{way.method}({', '.join([f'<{via}>', *arguments])})"
     is_list = way.method == "find_all"
     words = "list for this: 1 transaction, and 1 for each entity found" if is_list else "index for this"
-    rest = [name for name in properties(expression) if name not in way.given]
+    rest = [name for name in properties(expression) if name not in way.key_fields]
     check = f"; check {', '.join(rest)} of what it finds" if rest else ""
     pattern = "index entities pattern" if is_list else None
     return Better(f"the set keeps {'a' if is_list else 'an'} {words}{check}", way.query_class, (code,), pattern)
@@ -290,9 +291,3 @@ def _plan(expression: Filter, by_set: Sequence[Better] = ()) -> QueryPlan:
 def _point(shape: RowLayout, fields: Mapping[str, Any]) -> Filter:
     partition, row = shape.key.format(fields)
     return (prop("PartitionKey") == partition) & (prop("RowKey") == row)
-
-
-def _times(plans: Sequence[QueryPlan], cost: str) -> QueryPlan:
-    text = f"{counted(len(plans), 'entity')}, each by its keys"
-    query = plans[0].query if len(plans) == 1 else f"{plans[0].query}, and {count(len(plans) - 1)} more"
-    return replace(plans[0], query=query, reads=text, transactions=len(plans), cost=f"{len(plans)}: {cost}")

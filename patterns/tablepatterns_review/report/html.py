@@ -110,7 +110,7 @@ def _file(name: str) -> str:
 def _environment() -> Environment:
     formats = {name: getattr(figures, name) for name in ("number", "plural", "counted", "rate", "sum_of_money")}
     return environment(
-        __package__,
+        __name__,
         is_html=True,
         finalize=_without_controls,
         **formats,

@@ -40,7 +40,7 @@ def comparison_markdown(compared: Iterable[Sheet]) -> str:
 @cache
 def _environment() -> Environment:
     return environment(
-        __package__,
+        __name__,
         # Markdown is escaped in the same place as HTML
         finalize=_escape_text,
         literally=Markup,

@@ -83,9 +83,6 @@ COLLIDING_INDEX_KEYS: Final = Rule(
     pattern="compound_key",
     about="index",
 )
-
-
-RULES: Final = (UNUSED_INDEX, REDUNDANT_INDEX, SECOND_READ, INDEX_NOT_UNIQUE, COLLIDING_INDEX_KEYS)
 _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
 """Names of numeric fields whose values come from outside the program."""
 

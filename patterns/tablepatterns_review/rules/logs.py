@@ -39,7 +39,6 @@ MANY_BLOBS: Final = Rule(
     why_not_automatic="how many processes log, and which spans are read, is a decision of the program",
     about="query",
 )
-RULES: Final = (SMALL_FLUSHES, MANY_BLOBS)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:

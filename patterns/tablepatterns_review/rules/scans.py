@@ -171,18 +171,6 @@ JOIN_ONE_BY_ONE: Final = Rule(
     pattern="denormalize",
     why_not_automatic="the fields that hold the copies must be declared",
 )
-RULES: Final = (
-    MISSING_INDEX,
-    TABLE_SCAN,
-    PARTITION_SCAN,
-    OR_OF_KEYS,
-    CLIENT_SORT,
-    LOG_DATA,
-    BLOB_WITH_EVERY_READ,
-    ASKS_EVERY_PART,
-    NEEDLESS_SPREAD,
-    JOIN_ONE_BY_ONE,
-)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:

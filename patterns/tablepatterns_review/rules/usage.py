@@ -83,7 +83,6 @@ ACCESS_TO_HIDDEN: Final = Rule(
     why_not_automatic="where the hidden property is stored must be chosen",
     about="reader",
 )
-RULES: Final = (TEXT_SEARCH, COUNT_BY_READING, DEEP_PAGING, LOST_UPDATE, ACCESS_NOT_BY_KEY, ACCESS_TO_HIDDEN)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:

@@ -12,9 +12,8 @@ from ... import limits
 from ...edm import value_size
 from ...entity import Entity, identify
 from ...entity_set.commit import Step, Write, all_steps, join_steps, own_steps
-from ...entity_set.derived import Index, Keys
+from ...entity_set.derived import Index, Keys, LookedUpFields
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.intents import LookedUpFields
 from ...entity_set.internals import primary_layout
 from ...entity_set.pending import Pending
 from ...entity_set.row_store import RowReader

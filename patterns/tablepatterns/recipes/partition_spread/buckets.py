@@ -12,7 +12,7 @@ from ...entity import Entity
 from ...errors import BadDesign, EntityAlreadyExists
 from ...key import Key
 from ...sdk.operation import Operation
-from ...sdk.reads import EntityPage, PageQuery
+from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
 
 
@@ -27,7 +27,7 @@ class SpreadTable(Table):
     """
 
     def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
-        super().__init__(table._client, table._hook, table._account_sender)
+        super().__init__(table._client, table._hook, table._requests)
         self._table = table
         self._key = key
         self._settings = settings

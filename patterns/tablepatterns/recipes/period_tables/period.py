@@ -17,7 +17,7 @@ from ...entity import Entity
 from ...errors import BadDesign, BadInput, BadKey, TableBeingDeleted
 from ...sdk.errors import code_of
 from ...sdk.operation import Operation
-from ...sdk.reads import EntityPage, PageQuery
+from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -185,7 +185,7 @@ class PeriodTable(Table):
     def __init__(
         self, table: Table, check: Callable[[Sequence[Operation]], None], check_drop: Callable[[], None]
     ) -> None:
-        super().__init__(table._client, table._hook, table._account_sender)
+        super().__init__(table._client, table._hook, table._requests)
         self._check = check
         self._check_drop = check_drop
 

@@ -28,7 +28,7 @@ from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken
 from ...sdk.operation import ANY, Operation
-from ...sdk.reads import EntityPage, PageQuery
+from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
 
 
@@ -166,7 +166,7 @@ def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool
     if isinstance(inner.table, NamedTable):
         table = _FencedNamedTable(inner.table, inner.table._names)
     else:
-        table = FencedTable(inner.table._client, inner.table._hook, inner.table._account_sender)
+        table = FencedTable(inner.table._client, inner.table._hook, inner.table._requests)
     table._key, table._leaves_tombstones = inner.key, leaves_tombstones
     return with_table(inner, table)
 

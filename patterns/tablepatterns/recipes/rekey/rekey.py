@@ -21,7 +21,7 @@ from ...entity_set.commit import E
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
-from ...entity_set.moved_sets import declare_move
+from ...entity_set.moves import declare_move
 from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
 from ...limits import MAX_PAGE_ENTITIES

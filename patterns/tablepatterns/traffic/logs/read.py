@@ -351,7 +351,6 @@ def _line_of(file: Path, record: int) -> int:
 
 
 def _csv_columns(path: Path, header: str) -> tuple[dict[str, int], int]:
-    """Return the positions of the columns of a CSV file by their names, and how many there are."""
     names: list[str] = []
     with suppress(csv.Error, StopIteration):
         names = [name.strip().removesuffix(" [UTC]") for name in next(csv.reader([header]))]

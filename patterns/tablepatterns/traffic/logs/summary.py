@@ -265,7 +265,6 @@ def _queries(database: DuckDBPyConnection) -> tuple[list[LoggedQuery], int]:
 
 
 def _busiest(database: DuckDBPyConnection, interval: float, display_key: Callable[[str], str]) -> list[LoggedPartition]:
-    """Return the partitions with the busiest intervals."""
     loads = database.execute(_LOADS, {"interval": interval, "most": _MAX_ROWS}).fetchall()
     return [
         LoggedPartition(
