@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
@@ -14,7 +14,7 @@ from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet
 from ..python_source import CodeNames, call, literal, text
-from .kind import SampleCall, SampleSet, SetKind, changed
+from .kind import SampleCall, SampleSet, SetKind
 from .plain import Plain, range_of
 
 _BUCKETS: Final = 16
@@ -90,7 +90,7 @@ class Spread(SampleSet):
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
         self.spread = spread
-        self.inner = Plain(storage, spread.entity_set)
+        self.inner = Plain(storage, cast("EntitySet[Storage]", spread.entity_set))
         self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -114,10 +114,10 @@ class Spread(SampleSet):
         self.spread.insert(fields)
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        changed(self.storage, self.spread.entity_set, self.spread.placed(self.key_of(fields)), changes)
+        self.inner.update(self.spread.placed(fields), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.spread.entity_set.delete(self.spread.placed(self.key_of(fields)), force=True)
+        self.inner.delete(self.spread.placed(fields))
 
     def process_messages(self) -> int:
         return self.inner.process_messages()
