@@ -287,7 +287,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
         return await contended(self.account, attempt, retry_for)
 
-    def _store_of(self, via: Derived, method: str, word: str) -> Any:
+    def _store_of(self, via: Any, method: str, word: str) -> Any:
         """Return the table or other store of the rows of derived data that has a method.
 
         :param word: what has the method, in errors
@@ -514,7 +514,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(derived._guards_primary and not derived.is_eventual for derived in self.derived)
+        # Not public, since users do not need it
+        guards = (derived._guards_primary for derived in self.derived if not derived.is_eventual)  # pyright: ignore[reportPrivateUsage]
+        return not any(guards)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
