@@ -116,9 +116,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
         super().__init__(account)
         check_least("lease", lease, 1, BadDesign)
         self.schema = schema
-        self.key = key
+        self.key = cast("Key[Any]", key)
         self.derived = _all_of(Derived, "derived", derived)
-        self._primary = RowLayout(key)
+        self._primary = RowLayout(self.key)
         with locating(f"table {table}"):
             self.table = account.table(table)
             all_mappings: Sequence[PropertyMapping] = _all_of(PropertyMapping, "mappings", mappings)
@@ -126,9 +126,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 from .model_layer import as_declared
 
                 self.table, self._names, all_mappings = as_declared(model, self.table, all_mappings)
-            self._identity = SetIdentity(identity_of(account), table.lower(), key)
-            self._mappings = Mappings.of(account, table, key, all_mappings)
-            check_compatible(table, key, self.derived, self._mappings)
+            self._identity = SetIdentity(identity_of(account), table.lower(), self.key)
+            self._mappings = Mappings.of(account, table, self.key, all_mappings)
+            check_compatible(table, self.key, self.derived, self._mappings)
             if self._names is not None:
                 self._names.check_shared(self.derived)
             self._declare()
@@ -138,7 +138,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 from .intents import intents_of
                 from .reconcile import DerivedRows
 
-                rows = DerivedRows(account, self.table, key, self.derived)
+                rows = DerivedRows(account, self.table, self.key, self.derived)
                 self._intents = intents_of(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
                 from .model_layer import layer_of
