@@ -14,6 +14,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 import tablepatterns as tp
 from support.declared_objects import Make, Verdict, all_public_objects
 from support.queue_workers import RecordingHandler
+from support.sdk_requests import BY_SDK
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalog import ENTRIES
 from tablepatterns.connection import in_memory
@@ -244,7 +245,7 @@ class Unsorted(Storage):
     """An account in memory that sorts nothing."""
 
     def table(self, name: str) -> Table:
-        return Jumbled(self.tables.get_table_client(name), None, None)
+        return Jumbled(self.tables.get_table_client(name), None, BY_SDK)
 
 
 @pytest.fixture(params=[None, 3], ids=["pages of 1,000", "pages of 3"])

@@ -12,7 +12,7 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
-from tablepatterns.entity_set.transit import MOVED_FROM, MOVING_TO
+from tablepatterns.entity_set.moves import MOVED_FROM, MOVING_TO
 from tablepatterns.errors import (
     BadDesign,
     BadInput,

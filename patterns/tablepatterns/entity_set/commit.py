@@ -44,10 +44,10 @@ from .derived import (
 )
 from .mapping import Action, Mappings
 from .pending import Pending, combined
-from .row_store import RowReader
 
 if TYPE_CHECKING:
     from .named_table import StoredNames
+    from .row_store import RowReader
 
 
 class Source(NamedTuple):

@@ -22,7 +22,7 @@ from .entity_set import EntitySet
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
-from .moved_sets import check_unmoved
+from .moves import check_unmoved
 from .reconcile import DerivedRows
 
 

@@ -30,7 +30,7 @@ from ..retry import Overtaken
 from ..typed_json import encoded
 from .derived import Keys
 from .entity_set import EntitySet
-from .transit import MOVED_FROM, MOVING_TO
+from .moves import MOVED_FROM, MOVING_TO
 
 _MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 

@@ -229,7 +229,7 @@ class Copies(SharedRows):
     the other must be conditional on its primary row too, even if it was read from an index.
     """
 
-    guards_primary = True
+    _guards_primary = True
 
 
 class Lists(SharedRows):

@@ -13,8 +13,8 @@ from ..entity_set.commit import E
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
+from ..entity_set.moves import MOVED_FROM, MOVING_TO
 from ..entity_set.safe_move import Relocation, Route, check_arrived
-from ..entity_set.transit import MOVED_FROM, MOVING_TO
 from ..errors import (
     NOT_SHOWN,
     BadDesign,

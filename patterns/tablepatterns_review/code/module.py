@@ -304,9 +304,7 @@ def _names(names: Iterable[str] | None) -> str | None:
 
 def is_date(declared_set: DeclaredSet, name: str) -> bool:
     """Whether the values of a field are days, as the format in a key says."""
-    derived_keys = [profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder]
-    keys = [declared_set.key, *derived_keys]
-    templates = [template for key in keys for template in (key.partition_template, key.row_template)]
+    templates = [template for key in declared_set.keys for template in (key.partition_template, key.row_template)]
     pieces = [piece for template in templates for piece in pieces_of(template)]
     spec = next((piece.spec or "" for piece in pieces if piece.name == name), "")
     return declared_set.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec

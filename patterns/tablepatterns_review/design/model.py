@@ -314,6 +314,11 @@ class DeclaredSet:
         """Return the derived data of this set, each with its description."""
         return [(derived, self.profile(derived)) for derived in self.derived]
 
+    @property
+    def keys(self) -> list[Key]:
+        """The key of the entities, then those by which they are found."""
+        return [self.key, *(profile.key for _, profile in self.profiles() if profile.key and profile.finder)]
+
     def is_unique(self, derived: Derived) -> bool:
         """Whether derived data rejects a second entity with the same key."""
         layout = self.profile(derived).layout

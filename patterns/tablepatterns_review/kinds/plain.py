@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from tablepatterns.edm import Ticks
 from tablepatterns.entity import WRITE_ID, Entity
-from tablepatterns.entity_set.derived import Derived, RowLayout, profile_of, rows_from
+from tablepatterns.entity_set.derived import Derived, profile_of, rows_from
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import intents_or_none, mappings_of, primary_layout
 from tablepatterns.errors import BadDesign
@@ -38,23 +38,14 @@ def rows_of(entities: EntitySet[Storage], rows: Sequence[Mapping[str, Any]]) -> 
     :param entities: the set
     :param rows: the fields of each entity
     """
-    table = entities.table.name
+    table, layout = entities.table.name, primary_layout(entities)
     for fields in rows:
-        yield _row(table, primary_layout(entities), fields)
-    for derived in entities.derived:
-        yield from _derived_rows(entities, derived, rows)
-
-
-def _derived_rows(entities: EntitySet[Storage], derived: Derived, rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    table = derived.table(entities.table.name)
-    for keys, properties in rows_from(derived, entities.key, rows):
+        properties = layout.row(fields)
+        keys = properties.pop("PartitionKey"), properties.pop("RowKey")
         yield (table, *keys, _stored(properties))
-
-
-def _row(table: str, shape: RowLayout, fields: Mapping[str, Any]) -> Row:
-    properties = shape.row(fields)
-    partition_key, row_key = properties.pop("PartitionKey"), properties.pop("RowKey")
-    return table, partition_key, row_key, _stored(properties)
+    for derived in entities.derived:
+        for keys, derived_properties in rows_from(derived, entities.key, rows):
+            yield (derived.table(table), *keys, _stored(derived_properties))
 
 
 def _stored(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -253,14 +253,10 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
 
 
 def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
-    keys = [
-        declared_set.key,
-        *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
-    ]
     return sample(
         f"{of.design.name}\n{declared_set.name}",
         declared_set.shape,
-        keys,
+        declared_set.keys,
         span=of.spans[declared_set.name],
         is_wide=kind_of(declared_set).is_wide,
         large=declared_set.in_blobs(),

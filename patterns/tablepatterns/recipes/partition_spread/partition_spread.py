@@ -27,7 +27,7 @@ from ...errors import BadDesign, BadInput
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
-from ...recipe import Account, Account_co, SetProfile, check_key_order, recipe, set_profile_of
+from ...recipe import Account_co, SetProfile, check_key_order, recipe, set_profile_of
 from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
 from .merge_sorted import merge_sorted
@@ -116,7 +116,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
             raise BadDesign("factory", spread_set, f"it must return a set with the key {spread}", "use the given key")
         adapter = adapter_or_none(spread_set)
         self._layer = None if adapter is None else ModelLayer(adapter, self)
-        self.entity_set: EntitySet[Account] = spread_set.without_model()
+        self.entity_set: EntitySet[Account_co] = spread_set.without_model()
         check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"

@@ -1,11 +1,12 @@
-"""The sets that a `Rekey` of this process moves to new keys: what writes only one of the two tables is rejected."""
+"""What is being moved, and rejects other writes: sets to new keys by a `Rekey`, entities to another partition."""
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
-from ..errors import BadDesign
+from ..errors import BadDesign, BadInput
 from ..set_identity import SetIdentity
 
 
@@ -18,6 +19,10 @@ class Move(Protocol):
         ...
 
 
+MOVING_TO: Final = "MovingTo"
+"""The mark of an entity that is being moved: its new keys."""
+MOVED_FROM: Final = "MovedFrom"
+"""The mark of a copy: the id of the move, and a digest of what was copied."""
 _MOVES: Final[WeakValueDictionary[SetIdentity, Move]] = WeakValueDictionary()
 
 
@@ -37,3 +42,14 @@ def check_unmoved(entity_set: SetIdentity, subject: str) -> None:
         rule = f"a Rekey moves its entities to new keys, and {subject} would write only one of the two tables"
         hint = "write through `entities` of the Rekey; after the commit, call its status() first"
         raise BadDesign("entity_set", entity_set.table, rule, hint)
+
+
+def check_settled(entity: Mapping[str, Any]) -> None:
+    """Reject an entity that is being moved: if its key changed, the move would leave it in two places.
+
+    :raises BadInput: the entity has the mark of a move
+    """
+    for name in (MOVING_TO, MOVED_FROM):
+        if entity.get(name) is not None:
+            rule = "the entity is being moved to another partition"
+            raise BadInput(name, entity[name], rule, "let the move finish, and read the entity again")
