@@ -41,7 +41,6 @@ class Characters:
 
 
 def one_of(characters: Iterable[str]) -> Characters:
-    """Return the set of these characters."""
     return Characters(frozenset(characters))
 
 
@@ -61,11 +60,9 @@ class Automaton:
 
     @property
     def end(self) -> int:
-        """The final state."""
         return len(self._moves) - 1
 
     def add_literal(self, text: str) -> None:
-        """Add text that is the same in every key."""
         self.add_fixed([one_of(character) for character in text])
 
     def add_fixed(self, characters: Iterable[Characters]) -> None:
@@ -75,7 +72,6 @@ class Automaton:
             self._moves[state].append((character_set, self._new()))
 
     def add_text(self, characters: Characters) -> None:
-        """Add any number of characters."""
         self._moves[self.end].append((characters, self.end))
 
     def add_text_until(self, characters: Characters, separator: str) -> None:

@@ -269,13 +269,7 @@ _INSTEAD: Final[dict[type, str]] = {
 
 
 def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
-    """Return the codec of a field's type.
-
-    :param field: the name of the field in errors
-    :param annotation: its type, as `typing.get_type_hints` returns it
-    :param inner: returns the codec of a nested dataclass
-    :raises BadDesign: the type is not supported
-    """
+    """Return the codec of a field's type; `inner` returns the codec of a nested dataclass."""
     if get_origin(annotation) is Annotated:
         annotation, *annotations = get_args(annotation)
         check_whole(field, annotations)

@@ -50,12 +50,9 @@ class Model(Generic[M]):
     >>> model.fields(Employee("Sales", 223, ["typing"]))
     {'Department': 'Sales', 'EmployeeId': 223, 'Skills': '["typing"]'}
 
-    :param model_class: the class; it must have the fields of the key
-    :param key: the primary key of the entities
     :param upgrades: the first converts fields of version 1 to version 2, and so on. They must not change key fields
     :param secret: the fields whose values errors must not show
     :param record: the fields of several classes that it speaks for; None for those of the class
-    :raises BadDesign: it is not such a class, it lacks a field of the key, or has one that cannot be stored
     """
 
     def __init__(
@@ -82,12 +79,10 @@ class Model(Generic[M]):
 
     @property
     def record(self) -> Record:
-        """The fields of the class, and how each is stored."""
         return self._record
 
     @property
     def members(self) -> Collection[str]:
-        """The names of the fields that are stored."""
         return self._record.members.keys()
 
     @property
@@ -96,19 +91,11 @@ class Model(Generic[M]):
         return len(self.upgrades) + 1
 
     def fields(self, value: object) -> dict[str, Any]:
-        """Return the fields of a value as the set stores them, once its class has accepted them.
-
-        :raises BadProperty: a value does not fit its field, or the class rejects the fields
-        :raises BadKey: a value does not fit a field of the key
-        """
+        """Return the fields of a value as the set stores them, once its class has accepted them."""
         return self.accepted(self.encoded(value))
 
     def encoded(self, value: object) -> dict[str, Any]:
-        """Return the fields of a value as the set stores them, without asking its class.
-
-        :raises BadProperty: a value does not fit its field
-        :raises BadKey: a value does not fit a field of the key
-        """
+        """Return the fields of a value as the set stores them, without asking its class."""
         self.check_class(value)
         try:
             fields = self._record.encoded(value)
@@ -117,10 +104,7 @@ class Model(Generic[M]):
         return fields | {name: getattr(value, name) for name in self._days if name in fields}
 
     def check_class(self, value: object) -> None:
-        """Reject an instance of another class; a subclass may have fields that would be lost.
-
-        :raises BadInput: it is one
-        """
+        """Reject an instance of another class; a subclass may have fields that would be lost."""
         if type(value) is not self.model_class:
             rule = f"the set has the model {self.name}, not {type(value).__name__}"
             if isinstance(value, self.model_class):
@@ -133,8 +117,6 @@ class Model(Generic[M]):
         An instance may have been changed since its class checked it, and a change of one field may not fit the others.
 
         :param entity: the entity that they are stored in place of; None for a new one
-        :raises BadProperty: the class rejects the fields, or would change them again whenever they are read
-        :raises UnrecognizedEntity: fields that the entity already has do not fit the model
         """
         converted = self._converted(fields, entity)
         if converted and self._converted({**fields, **converted}, entity):
@@ -171,10 +153,7 @@ class Model(Generic[M]):
         return f" ({_short('; '.join(complaints))})" if complaints else ""
 
     def field(self, name: str, value: object) -> Any:
-        """Return one field as it is stored; an undeclared one is returned unchanged.
-
-        :raises BadProperty: the value does not fit the field
-        """
+        """Return one field as it is stored; an undeclared one is returned unchanged."""
         if name not in self._record.members:
             return value
         try:
@@ -183,11 +162,7 @@ class Model(Generic[M]):
             self._reject(mismatch)
 
     def key_fields(self, fields: Mapping[str, Any], key: Key | None = None) -> dict[str, Any]:
-        """Return values, or ranges of values, of the fields of a key in the form that the key formats.
-
-        :param key: a key of derived rows; None for the primary key
-        :raises BadKey: a value does not fit its field
-        """
+        """Return values or ranges of key fields as the key formats them; the primary key by default."""
         days = self._days if key is None else _days(key, self._record)
         plain = days | (fields.keys() - self._record.members.keys())
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
@@ -214,17 +189,9 @@ class Model(Generic[M]):
             raise UnrecognizedEntity(text) from None
 
     def filter(self, where: Filter) -> Filter:
-        """Return the filter of the stored properties for a filter of fields.
-
-        :raises BadFilter: there is no such field, or the value does not fit it
-        """
         return self._filter.stored(where)
 
     def value(self, entity: Entity, version: int) -> M:
-        """Return the object of an entity.
-
-        :raises UnrecognizedEntity: the entity lacks a field, or has a value of another type
-        """
         return self._decoded(entity, self.upgraded(entity, version))
 
     def rewritten(self, entity: Entity, version: int, value: object) -> dict[str, Any]:
@@ -242,10 +209,7 @@ class Model(Generic[M]):
         return undeclared | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
-        """Return the fields of an entity in the current version.
-
-        :raises BadDesign: an upgrade changed a field of the key
-        """
+        """Return the fields of an entity in the current version."""
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
             fields = self._next_version(entity, number, upgrade, fields)
@@ -256,10 +220,6 @@ class Model(Generic[M]):
         return fields
 
     def _next_version(self, entity: Entity, number: int, upgrade: Upgrade, fields: dict[str, Any]) -> dict[str, Any]:
-        """Call an upgrade.
-
-        :raises UnrecognizedEntity: it fails, or does not return fields
-        """
         who = f"the upgrade of {self.name} from version {number} to {number + 1}"
         try:
             returned: object = upgrade(fields)
@@ -279,7 +239,6 @@ class Model(Generic[M]):
 
         :param place: the derived data, in errors
         :param has_entities: whether the rows hold the fields of an entity
-        :raises BadDesign: it does not
         """
         self._check_formats(place, key)
         for name in sorted(self._days):
@@ -292,10 +251,7 @@ class Model(Generic[M]):
                 raise BadDesign(place, key.row_template, rule, f"write {{{name}:{DATE}}} in both, or {{{name}}}")
 
     def check_days(self, place: str, key: Key) -> None:
-        """Reject a key of a copy of the entities that formats a date in another form than the primary key.
-
-        :raises BadDesign: it does
-        """
+        """Reject a key of a copy of the entities that formats a date in another form than the primary key."""
         self.check_key(place, key, has_entities=True)
         for name in sorted(_days(key, self._record) - self._days):
             rule = f"it formats {name} as a date, and the primary key in another form"

@@ -50,11 +50,6 @@ class Record:
     {'EmployeeId': 223, 'Skills': '["sales","typing"]'}
     >>> record.decoded({"EmployeeId": 223})
     Employee(EmployeeId=223, Skills=None)
-
-    :param record_class: a dataclass, or a class of pydantic or attrs
-    :raises BadDesign: it is not such a class, it is abstract, or a field has a type that cannot be stored
-
-    Guide: working with heterogeneous entity types.
     """
 
     def __init__(self, record_class: type[Any], records: dict[type, Record] | None = None) -> None:
@@ -83,10 +78,7 @@ class Record:
             )
 
     def encoded(self, value: object) -> dict[str, Any]:
-        """Return the fields that are stored of a value, as properties; those that are None are left out.
-
-        :raises TypeMismatch: a field has a value of another type; its path is the field's name
-        """
+        """Return the fields that are stored of a value, as properties; those that are None are left out."""
         stored_fields = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
         return {name: stored for name, stored in stored_fields.items() if stored is not None}
 
@@ -107,10 +99,9 @@ class Record:
         return one == two or (one != one and two != two)
 
     def decoded(self, stored: Mapping[str, Any]) -> Any:
-        """Return the value that the fields are stored of; names that the dataclass lacks do not count.
+        """Return the value that the fields are stored of; names that the class lacks do not count.
 
-        :raises TypeMismatch: a field is missing, or is stored as something else
-        :raises ValueError, TypeError: the class itself rejects its fields
+        A `TypeMismatch` has the field; the class itself may raise ValueError or TypeError.
         """
         arguments: dict[str, Any] = {}
         streams: dict[str, Streamed] = {}
@@ -129,11 +120,9 @@ class Record:
         return instance
 
     def to_json(self, value: object) -> dict[str, object]:
-        """Return a nested value in JSON form."""
         return {name: _under(name, member.codec.to_json, getattr(value, name)) for name, member in self.members.items()}
 
     def from_json(self, part: Mapping[str, object]) -> Any:
-        """Return the nested value of its JSON form."""
         arguments: dict[str, Any] = {}
         for name, member in self.members.items():
             json_value = part.get(name, _ABSENT)
@@ -145,10 +134,7 @@ class Record:
 
 
 def merge_records(records: Sequence[Record]) -> Record:
-    """Return the fields that any of several classes has, for keys and filters of all of them.
-
-    :raises BadDesign: a field has several types
-    """
+    """Return the fields that any of several classes has, for keys and filters of all of them."""
     merged = copy.copy(records[0])
     merged.members = {}
     for record in records:

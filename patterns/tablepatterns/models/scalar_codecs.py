@@ -22,8 +22,6 @@ class TypeMismatch(ValueError):
     """A value does not fit the type of its field; callers convert it to a public error.
 
     :param value: the value, or the part of it that does not fit
-    :param rule: the violated rule
-    :param hint: what to do
     :param path: the path of the part within the field
     """
 
@@ -74,11 +72,9 @@ class Codec(ABC):
         return self.encode(value)
 
     def from_json(self, part: object) -> object:
-        """Return the value of its JSON form."""
         return self.decode(part)
 
     def mismatch(self, value: object, hint: str = "convert it, or change the field's type") -> TypeMismatch:
-        """Return the error for a value of another type."""
         return TypeMismatch(value, f"the field must be {self.name}", hint)
 
 
@@ -470,7 +466,6 @@ class UuidCodec(PlainCodec):
 
 
 def _parse(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
-    """Parse a text, or raise a mismatch."""
     if not isinstance(text, str):
         raise codec.mismatch(text)
     try:
