@@ -68,22 +68,18 @@ class Model(Generic[M]):
         self.name = model_class.__name__
         self.upgrades = tuple(upgrades)
         self._key = key
-        self._record = Record(model_class) if record is None else record
+        self.record = Record(model_class) if record is None else record
         self._secret = frozenset(secret)
         self._check_names()
         self._check_secrets()
-        self._days = _days(key, self._record)
+        self._days = _days(key, self.record)
         self._check_formats("key", key)
-        codecs = {name: member.codec for name, member in self._record.members.items()}
+        codecs = {name: member.codec for name, member in self.record.members.items()}
         self._filter = ModelFilter(codecs, self.name, self._secret)
 
     @property
-    def record(self) -> Record:
-        return self._record
-
-    @property
     def members(self) -> Collection[str]:
-        return self._record.members.keys()
+        return self.record.members.keys()
 
     @property
     def version(self) -> int:
@@ -98,7 +94,7 @@ class Model(Generic[M]):
         """Return the fields of a value as the set stores them, without asking its class."""
         self.check_class(value)
         try:
-            fields = self._record.encoded(value)
+            fields = self.record.encoded(value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
         return fields | {name: getattr(value, name) for name in self._days if name in fields}
@@ -127,7 +123,7 @@ class Model(Generic[M]):
     def _converted(self, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
         """Return those fields that the class converts to another value, as they are stored."""
         try:
-            instance = self._record.decoded(fields)
+            instance = self.record.decoded(fields)
         except TypeMismatch as mismatch:
             if entity is None:
                 self._reject(mismatch)
@@ -138,7 +134,7 @@ class Model(Generic[M]):
             rejected = BadProperty(self.name, subject, rule, "change them; nothing was written")
             raise rejected from (None if self._secret else error)
         again = self.encoded(instance)
-        same = {name for name in again if name in fields and self._record.is_same(name, fields[name], again[name])}
+        same = {name for name in again if name in fields and self.record.is_same(name, fields[name], again[name])}
         return {name: value for name, value in again.items() if name in fields and name not in same}
 
     def _complaint(self, error: Exception) -> str:
@@ -148,23 +144,23 @@ class Model(Generic[M]):
             return "" if self._secret else f" ({_short(message_of(error))})"
         # The message of pydantic quotes all values
         lines = [(".".join(map(str, detail["loc"])), detail["msg"]) for detail in cast("Any", details())]
-        secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
+        secret = {"", *self._secret, *(self.record.members[name].parameter for name in self._secret)}
         complaints = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
         return f" ({_short('; '.join(complaints))})" if complaints else ""
 
     def field(self, name: str, value: object) -> Any:
         """Return one field as it is stored; an undeclared one is returned unchanged."""
-        if name not in self._record.members:
+        if name not in self.record.members:
             return value
         try:
-            return self._record.encoded_field(name, value)
+            return self.record.encoded_field(name, value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
 
     def key_fields(self, fields: Mapping[str, Any], key: Key | None = None) -> dict[str, Any]:
         """Return values or ranges of key fields as the key formats them; the primary key by default."""
-        days = self._days if key is None else _days(key, self._record)
-        plain = days | (fields.keys() - self._record.members.keys())
+        days = self._days if key is None else _days(key, self.record)
+        plain = days | (fields.keys() - self.record.members.keys())
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
 
     def _encoded_value(self, name: str, value: Any) -> Any:
@@ -173,13 +169,13 @@ class Model(Generic[M]):
         if isinstance(value, Between):
             return Between(self._encoded_value(name, value.low), self._encoded_value(name, value.high), value.inclusive)
         try:
-            return self._record.encoded_field(name, value)
+            return self.record.encoded_field(name, value)
         except TypeMismatch as mismatch:
             raise BadKey(self._subject(mismatch), self._shown_value(mismatch), mismatch.rule, mismatch.hint) from None
 
     def key_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a key's fields, of the form that the key formats."""
-        members = self._record.members
+        members = self.record.members
         try:
             return {
                 name: members[name].codec.decode(value) if name in members else value for name, value in fields.items()
@@ -203,7 +199,7 @@ class Model(Generic[M]):
         except UnrecognizedEntity:
             # What does not fit the model is replaced as a whole
             old = {}
-        undeclared = {name: value for name, value in before.items() if name not in self._record.members}
+        undeclared = {name: value for name, value in before.items() if name not in self.record.members}
         same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
         # A number of 64 bits that was read from a key is an int
         return undeclared | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
@@ -253,13 +249,13 @@ class Model(Generic[M]):
     def check_days(self, place: str, key: Key) -> None:
         """Reject a key of a copy of the entities that formats a date in another form than the primary key."""
         self.check_key(place, key, has_entities=True)
-        for name in sorted(_days(key, self._record) - self._days):
+        for name in sorted(_days(key, self.record) - self._days):
             rule = f"it formats {name} as a date, and the primary key in another form"
             raise BadDesign(place, key.row_template, rule, f"write {{{name}}}, or {{{name}:{DATE}}} in both")
 
     def _check_formats(self, place: str, key: Key) -> None:
         for name, spec in key.formats.items():
-            codec = self._record.members[name].codec if name in self._record.members else None
+            codec = self.record.members[name].codec if name in self.record.members else None
             if codec is None or spec in codec.in_keys:
                 continue
             field = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
@@ -273,7 +269,7 @@ class Model(Generic[M]):
             raise BadDesign(place, field, rule, f"write {fields_in_keys}")
 
     def _check_secrets(self) -> None:
-        for name, member in self._record.members.items():
+        for name, member in self.record.members.items():
             if isinstance(required(member.codec), SecretCodec) and name not in self._secret:
                 field, rule = f"{self.model_class.__name__}.{name}", "a secret is not stored as plain text"
                 raise BadDesign(field, member.codec.name, rule, "encrypt it: Annotated[SecretStr, Encrypted()]")
@@ -285,7 +281,7 @@ class Model(Generic[M]):
 
     def _decoded(self, entity: Entity, fields: Mapping[str, Any]) -> M:
         try:
-            return cast("M", self._record.decoded(fields))
+            return cast("M", self.record.decoded(fields))
         except TypeMismatch as mismatch:
             self._unrecognized(entity, mismatch)
         except Exception as error:  # noqa: BLE001 - a class may raise anything
@@ -313,10 +309,10 @@ class Model(Generic[M]):
 
     def _check_names(self) -> None:
         for name in self._key.fields:
-            if name not in self._record.members:
+            if name not in self.record.members:
                 rule = f"it lacks {name}, a field of the key"
                 raise BadDesign("type", self.model_class.__name__, rule, "add it to the class, as a field of __init__")
-        for name in sorted(_SYSTEM.intersection(self._record.members).difference(self._key.fields)):
+        for name in sorted(_SYSTEM.intersection(self.record.members).difference(self._key.fields)):
             rule = "the service has a property with this name"
             raise BadDesign("field", f"{self.model_class.__name__}.{name}", rule, "rename the field")
 

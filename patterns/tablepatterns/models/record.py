@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from ..errors import BadDesign
 from .annotations import Streamed, check_whole, field_types
-from .codecs import Nested, OptionalOf, codec_of, required
+from .codecs import Nested, OptionalOf, codec_of, convert_part, required
 from .declared_fields import declared_fields
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
@@ -87,7 +87,7 @@ class Record:
         codec = self.members[name].codec
         if isinstance(value, Streamed) and isinstance(required(codec), BytesCodec):
             return value
-        return _under(name, codec.encode, value)
+        return convert_part(name, codec.encode, value)
 
     def is_same(self, name: str, some: object, another: object) -> bool:
         """Whether two stored forms of a field are of the same value."""
@@ -112,7 +112,7 @@ class Record:
                 streams[name], stored_value = stored_value, b""
             if stored_value is not None or _needs_none(name, member):
                 arguments[member.parameter] = (
-                    None if stored_value is None else _under(name, member.codec.decode, stored_value)
+                    None if stored_value is None else convert_part(name, member.codec.decode, stored_value)
                 )
         instance = self.record_class(**arguments)
         for name, stream in streams.items():
@@ -120,14 +120,17 @@ class Record:
         return instance
 
     def to_json(self, value: object) -> dict[str, object]:
-        return {name: _under(name, member.codec.to_json, getattr(value, name)) for name, member in self.members.items()}
+        return {
+            name: convert_part(name, member.codec.to_json, getattr(value, name))
+            for name, member in self.members.items()
+        }
 
     def from_json(self, part: Mapping[str, object]) -> Any:
         arguments: dict[str, Any] = {}
         for name, member in self.members.items():
             json_value = part.get(name, _ABSENT)
             if json_value is not _ABSENT:
-                arguments[member.parameter] = _under(name, member.codec.from_json, json_value)
+                arguments[member.parameter] = convert_part(name, member.codec.from_json, json_value)
             elif _needs_none(name, member):
                 arguments[member.parameter] = None
         return self.record_class(**arguments)
@@ -153,10 +156,7 @@ class Part(Nested):
 
     def __init__(self, record: Record) -> None:
         self._record = record
-
-    @property
-    def name(self) -> str:
-        return self._record.record_class.__name__
+        self.name = record.record_class.__name__
 
     def to_json(self, value: object) -> object:
         if type(value) is not self._record.record_class:
@@ -176,13 +176,6 @@ def _needs_none(name: str, member: Member) -> bool:
             None, "nothing is stored, and the field has no default", "add a default, or upgrade the entity", name
         )
     return member.may_be_none
-
-
-def _under(name: str, convert: Any, value: object) -> Any:
-    try:
-        return convert(value)
-    except TypeMismatch as mismatch:
-        raise mismatch.under(name) from mismatch
 
 
 def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:

@@ -107,9 +107,8 @@ def purpose_of(service: str, root: str, method: str, url: str, headers: Mapping[
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
     path = address.path.removeprefix(root).lstrip("/")
     first, _, below = path.partition("/")
-    account_operation = None if first else _account(service, method, query)
-    if account_operation is not None:
-        return RequestPurpose(account_operation)
+    if not first:
+        return RequestPurpose(_account(service, method, query))
     if service == "queue":
         return _queue(method, first, below, query)
     return _blob(method, unquote(first), unquote(below), query, headers)
