@@ -77,7 +77,6 @@ class Cost:
 
     @property
     def transactions(self) -> float:
-        """How many storage transactions it is in all."""
         counts: tuple[float, ...] = astuple(self)
         return sum(counts)
 

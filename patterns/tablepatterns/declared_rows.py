@@ -54,7 +54,6 @@ class DeclaredRows:
                 self._kinds[kind.place].add(kind)
 
     def forget(self, table: str) -> None:
-        """Forget the declarations of a dropped table."""
         with self._lock:
             self._kinds.pop(("table", table.lower()), None)
 

@@ -149,7 +149,6 @@ def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
 
 
 def write_ids_of(row: Entity) -> WriteIds:
-    """Return the ids of the last writes of a row."""
     return row._write_ids
 
 

@@ -68,9 +68,8 @@ class Gap:
 
 @dataclass
 class Sampler:
-    """Reads a sample of one table.
+    """Reads a sample of one table with at most `most` queries.
 
-    :param most: how many queries it may send
     :param gaps: the parts of the table that were not read; none if the sample is the whole table
     :param closed: parts that stay unread, since they cannot be halved further
     :param parts: how many separate parts of the table the rows are from

@@ -67,19 +67,6 @@ def escaped_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def pad(number: int, width: int) -> str:
-    """Return a number of 0 or more padded with zeros, so that keys sort like numbers."""
-    return Integer("number", width).write(number)
-
-
-def unpad(text: str) -> int:
-    """Return the number of a padded text, which may contain only the digits 0 to 9."""
-    try:
-        return _digits(text)
-    except ValueError:
-        raise BadKey("text", text, "a padded number has only digits", "pass a result of pad()") from None
-
-
 @dataclass(frozen=True)
 class Integer(Format):
     """An integer in a fixed number of digits: of 0 or more, or signed.
@@ -177,14 +164,6 @@ def inverted_ticks(moment: datetime | Ticks) -> str:
     '2519936321679999999'
     """
     return TickCount("moment", is_inverted=True).write(moment)
-
-
-def from_inverted_ticks(text: str) -> Ticks:
-    """Return the instant of an inverted tick count, exactly."""
-    try:
-        return Ticks(Ticks.MAX - _ticks(text))
-    except ValueError as error:
-        raise BadKey("text", text, str(error), "pass a result of inverted_ticks()") from None
 
 
 @dataclass(frozen=True)

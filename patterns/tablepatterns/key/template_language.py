@@ -35,7 +35,6 @@ class Characters:
         return bool(characters.listed - self.listed) if self.excludes else bool(self.listed & characters.listed)
 
     def without(self, characters: Iterable[str]) -> Characters:
-        """Return the set without some characters."""
         excluded = frozenset(characters)
         return Characters(self.listed | excluded if self.excludes else self.listed - excluded, self.excludes)
 

@@ -86,8 +86,7 @@ class Lease:
 class ExternalLease(Lease):
     """The lease of a message that another program received, renews and deletes. It sends no requests.
 
-    A rewritten body is seen by this handler only: if the message is delivered again, the handler starts from the
-    beginning.
+    A rewritten body is seen by this handler only: a new delivery starts from the beginning.
     """
 
     def __init__(self, account: Account, queue: Queue, text: str, seconds: int) -> None:

@@ -19,8 +19,6 @@ _ABSENT: Final = object()
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a class."""
-
     codec: Codec
     has_default: bool
     parameter: str

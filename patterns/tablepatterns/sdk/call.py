@@ -146,7 +146,6 @@ async def first_page(pages: Any) -> Any:
 
 
 async def iterate(results: Any) -> AsyncIterator[Any]:
-    """Iterate over the results of an SDK client, sync or async."""
     if hasattr(results, "__aiter__"):
         async for entity in results:
             yield entity

@@ -127,7 +127,6 @@ class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
     """The same for async clients."""
 
     async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Reject a request that a method of the client made: only requests of the library pass."""
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
 
 

@@ -65,7 +65,6 @@ def listing(
 
 
 def class_label(query_class: QueryClass | None) -> Text:
-    """Return the class of a query, in the color of a scan."""
     return Text("") if query_class is None else Text(query_class.label, style=_STYLES.get(query_class, ""))
 
 
