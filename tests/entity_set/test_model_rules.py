@@ -363,7 +363,9 @@ def test_reads_raise_skip_or_report_what_does_not_fit(name: str, caplog: pytest.
     assert hours == ([] if name in ("get", "find") else [1, 2, 4, 5])
     if name == "get_many":
         assert [each is None for each in read] == [True, False, False, True, False, False]
-    assert len(caplog.records) == (1 if name in ("get", "find") else 2)
+    # A command that ran in this process before lets the package log more
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == (1 if name in ("get", "find") else 2)
     reported: list[UnrecognizedEntity] = []
     assert READS[name](bookings_with(reported.append, bad=[0, 3])) == read
     assert reported[0].key is not None

@@ -131,10 +131,8 @@ class Walks:
 
             def after_page(report: P) -> None:
                 reports[:] = [report]
-                values = {name: getattr(report, attribute) for name, attribute in figures.items()}
-                self._done[work] = {
-                    name: len(value) if isinstance(value, tuple) else value for name, value in values.items()
-                }
+                values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
+                self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, report.token)
 

@@ -110,7 +110,7 @@ def types_of_model(model: type[M] | OneOf[M], build: Callable[..., Model[Any]]) 
     :param build: makes the model of a class, given the class and, for several classes, their record
     """
     if not isinstance(model, OneOf):
-        return SingleModel(build(model, None))
-    models = [build(entity_class, None) for entity_class in model.classes]
+        return SingleModel(build(model))
+    models = [build(entity_class) for entity_class in model.classes]
     record = merge_records([class_model.record for class_model in models])
-    return SeveralModels(model, models, build(model.classes[0], record))
+    return SeveralModels(model, models, build(model.classes[0], record=record))

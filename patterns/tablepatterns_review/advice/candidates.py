@@ -262,7 +262,7 @@ def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Cha
     """Yield the key with another format of a field."""
     if kind_of(declared_set).shares_tables:
         old, spelling = declared_set.key, re.compile(rf"\{{{name}(:[^}}]*)?\}}")
-        key = Key(*(spelling.sub(field, half) for half in (old.partition_template, old.row_template)))
+        key = Key(spelling.sub(field, old.partition_template), spelling.sub(field, old.row_template))
         yield changes.change_key(declared_set, key, f"use the key {changes.key_text(key)}")
 
 

@@ -14,7 +14,7 @@ from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet
 from ..python_source import CodeNames, call, literal, text
-from .kind import SampleCall, SampleSet, SetKind, changed
+from .kind import SampleCall, SampleSet, SetKind
 from .plain import Plain, range_of
 
 _BUCKETS: Final = 16
@@ -114,10 +114,10 @@ class Spread(SampleSet):
         self.spread.insert(fields)
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        changed(self.storage, self.spread.entity_set, self.spread.placed(self.key_of(fields)), changes)
+        self.inner.update(self.spread.placed(fields), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.spread.entity_set.delete(self.spread.placed(self.key_of(fields)), force=True)
+        self.inner.delete(self.spread.placed(fields))
 
     def process_messages(self) -> int:
         return self.inner.process_messages()

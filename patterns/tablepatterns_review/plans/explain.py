@@ -27,7 +27,7 @@ from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
-from ..design.model import DeclaredSet, Field, FieldType, Query, Shape
+from ..design.model import DeclaredSet, Field, FieldType, Match, Query, Shape
 from ..planner import Way, code_of, known_fields, terms_of, ways
 from .query_plan import COSTS, GUIDE, KEYS, NO_QUERY, OR_RULE, RULES, Better, QueryPlan, properties, reads
 from .rewrites import rewrites
@@ -220,15 +220,18 @@ class Plans:
                     values |= Key(entities.key.partition_template, "row").parse(str(term.value), "row")
             elif term.operator == "eq":
                 values[term.name] = term.value
-        known = known_fields(declared_set, Query("", filter=str(expression)))
-        known = {name: how for name, how in known.items() if how != "=" or name in values}
+        compared = known_fields(declared_set, Query("", filter=str(expression)))
+        known: dict[str, Match] = {name: how for name, how in compared.items() if how != "=" or name in values}
         found = ways(declared_set, Query("", known))
         calls = [_call(way, values, expression) for way in found if way.declare is None and _is_served(way, values)]
         return calls or [_declaration(way.declare, way.query_class) for way in found if way.declare is not None][:1]
 
 
 def _type_of(comparison: Comparison) -> FieldType:
-    return next((name for kind, name in _TYPES.items() if issubclass(comparison.kind, kind)), "string")
+    for kind, field_type in _TYPES.items():
+        if issubclass(comparison.kind, kind):
+            return field_type
+    return "string"
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:
