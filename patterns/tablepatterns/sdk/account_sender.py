@@ -12,9 +12,9 @@ from ..filters import prop
 from .call import NO_CONTENT, Lazy, SimpleResponse, settled
 from .operation import ANY, Operation
 from .page_token import PageQuery, Position
-from .reads import prepared_entity, prepared_page, query_page, read_entity
+from .reads import prepared_entity, prepared_page
 from .request_sender import NO_CREDENTIAL, SILENT, Prepared, RequestSender, replaying
-from .writes import prepared_single, prepared_transaction, submit
+from .writes import prepared_single, prepared_transaction
 
 _UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
 """Options that change a client's policies or address."""
@@ -23,22 +23,13 @@ _NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
 
 
 class AccountSender:
-    """The request sender of one account, created on first use.
-
-    :param kind: the SDK's class of table clients, sync or async
-    :param service: the URL of the account's Table service
-    :param options: the options of the client; its `transport` is that of the account's other clients
-    """
+    """The request sender of one account, created on first use; `options` has the account's shared `transport`."""
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self._kind = kind
         self._is_possible = "transport" in options and not options.keys() & _UNSUPPORTED
         table_options = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
         self._sender = Lazy(lambda: RequestSender(kind, service, table_options))
-
-    read_entity = staticmethod(read_entity)
-    query_page = staticmethod(query_page)
-    submit = staticmethod(submit)
 
     async def get(self) -> RequestSender | None:
         """Return the sender; None if the SDK must send the requests."""
@@ -95,12 +86,7 @@ _CALLS: Final[Sequence[tuple[SimpleResponse, Callable[[RequestSender], list[Prep
 
 
 async def is_supported(kind: Any) -> bool:
-    """Return whether the installed SDK sends the prepared requests, and would send and read the same.
-
-    It is tested once, with a transport that sends nothing.
-
-    :param kind: the SDK's class of table clients, sync or async
-    """
+    """Return whether the SDK's class of table clients, sync or async, would send and read the same; tested once."""
     is_same = _supported.get(kind)
     if is_same is None:
         try:
