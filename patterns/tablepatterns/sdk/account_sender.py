@@ -12,9 +12,9 @@ from ..filters import prop
 from .call import NO_CONTENT, Lazy, SimpleResponse, settled
 from .operation import ANY, Operation
 from .page_token import PageQuery, Position
-from .reads import prepared_entity, prepared_page
+from .reads import prepared_entity, prepared_page, query_page, read_entity
 from .request_sender import NO_CREDENTIAL, SILENT, Prepared, RequestSender, replaying
-from .writes import prepared_single, prepared_transaction
+from .writes import prepared_single, prepared_transaction, submit
 
 _UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
 """Options that change a client's policies or address."""
@@ -30,6 +30,10 @@ class AccountSender:
         self._is_possible = "transport" in options and not options.keys() & _UNSUPPORTED
         table_options = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
         self._sender = Lazy(lambda: RequestSender(kind, service, table_options))
+
+    read_entity = staticmethod(read_entity)
+    query_page = staticmethod(query_page)
+    submit = staticmethod(submit)
 
     async def get(self) -> RequestSender | None:
         """Return the sender; None if the SDK must send the requests."""

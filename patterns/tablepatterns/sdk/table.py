@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -26,13 +26,10 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from . import reads, writes
-from .account_sender import AccountSender
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
-from .request_sender import RequestSender
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -69,6 +66,23 @@ class Page(Generic[T]):
     token: str | None
 
 
+class EntityRequests(Protocol):
+    """Sends the requests for entities with what `get` returns, or with the SDK's client of the table."""
+
+    async def get(self) -> Any:
+        """Return what sends requests without the client; None if the client must send them."""
+        ...
+
+    @property
+    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]: ...
+
+    @property
+    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]: ...
+
+    @property
+    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]: ...
+
+
 class Table:
     """One table of an account, over an SDK `TableClient`, sync or async.
 
@@ -77,11 +91,11 @@ class Table:
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: AccountSender) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: EntityRequests) -> None:
         self._client = client
         self._hook = hook
         self._requests = requests
-        self._sender: RequestSender | None = None
+        self._sender: Any = None
 
     @property
     def name(self) -> str:
@@ -163,7 +177,7 @@ class Table:
         names = [*dict.fromkeys(("PartitionKey", "RowKey", *select))] if select else None
         try:
             sender = self._sender or await self._new_sender()
-            entity = await reads.read_entity(self._client, sender, partition_key, row_key, select=names)
+            entity = await self._requests.read_entity(self._client, sender, partition_key, row_key, select=names)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error):
                 return None
@@ -194,7 +208,7 @@ class Table:
     async def read_page(self, query: PageQuery) -> EntityPage:
         """Read one page of a query as `page` does, with positions in place of tokens. Cost: 1 transaction."""
         try:
-            page = await reads.query_page(self._client, self._sender or await self._new_sender(), query)
+            page = await self._requests.query_page(self._client, self._sender or await self._new_sender(), query)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
                 return EntityPage((), None)
@@ -331,7 +345,7 @@ class Table:
         all_write_ids = _new_write_ids(operations, write_id)
         sender = self._sender or await self._new_sender()
         try:
-            etags = await writes.submit(self._client, sender, operations, all_write_ids, hook)
+            etags = await self._requests.submit(self._client, sender, operations, all_write_ids, hook)
         except (HttpResponseError, UnicodeDecodeError) as error:
             raise_classified(error, hook.response)
         except ValueError as error:
@@ -352,7 +366,7 @@ class Table:
             etags = [hook.etag]
         return list(map(_written_entity, operations, etags, all_write_ids))
 
-    async def _new_sender(self) -> RequestSender | None:
+    async def _new_sender(self) -> Any:
         self._sender = await self._requests.get()
         return self._sender
 
