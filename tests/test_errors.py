@@ -300,7 +300,7 @@ EXAMPLES_OWN = {
 
 def callables() -> dict[str, Any]:
     """Return what can be called by its name: Python's own, what is public, and the methods of public classes."""
-    public = {name: getattr(tablepatterns, name) for name in tablepatterns.__all__}
+    public = {name: getattr(tablepatterns, name) for name in tablepatterns.__all__} | vars(tablepatterns.jobs)
     methods = {name: getattr(each, name) for each in public.values() if isinstance(each, type) for name in dir(each)}
     return {name: each for name, each in {**methods, **vars(str), **vars(builtins), **public}.items() if callable(each)}
 

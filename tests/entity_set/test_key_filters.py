@@ -307,7 +307,7 @@ def test_a_model_compares_key_fields_with_values_of_their_types() -> None:
     paid = [Booking("Hall", date(2024, 1, 2), Status.PAID, seats=2)]
     assert list(bookings.scan(where)) == paid
     assert list(bookings.range(venue="Hall", where=where)) == paid
-    assert ParallelReads(bookings).ranges([{"venue": "Hall"}], where=where).entities[0]["seats"] == 2
+    assert ParallelReads(bookings).ranges([{"venue": "Hall"}], where=where).entities[0].seats == 2
     assert len(list(bookings.scan(prop("day") > date(2024, 1, 1)))) == 4
     for call in (bookings.scan, lambda where: BulkDelete(bookings).delete(where, allow=ALL)):
         with pytest.raises(BadFilter, match="no such field"):

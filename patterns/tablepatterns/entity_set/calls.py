@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..argument_types import check_least
 from ..arguments import condition_of, fields_of, via_and_fields
 from ..entity import Entity, Modify
-from ..filters import Filter, QueryClass, filter_of
+from ..filters import Filter, QueryClass
+from ..filters.builder import filter_of
 from ..key import K
 from ..key.fields import as_mapping
 from ..limits import MAX_PAGE_ENTITIES

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .bounds import Interval, KeyBounds, key_bounds
-from .builder import Property, filter_of, prefix_end, prop
+from .builder import Property, prefix_end, prop
 from .expression import And, Comparison, Constant, Filter, Not, Operator, Or, comparisons
 from .literals import Comparable, Value, literal
 from .query_class import Explanation, QueryClass, classify, point_keys, reject_scans
@@ -39,7 +39,6 @@ __all__ = [
     "Value",
     "classify",
     "comparisons",
-    "filter_of",
     "key_bounds",
     "literal",
     "matcher",
