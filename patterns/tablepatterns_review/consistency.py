@@ -39,10 +39,7 @@ class _Part(NamedTuple):
 
 
 def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consistency, ...]:
-    """Return the consistency of each access pattern, in the order of `measured_sets`.
-
-    Guide: eventual consistency; entity group transactions.
-    """
+    """Return the consistency of each access pattern, in the order of `measured_sets`."""
     return tuple(_promise(design, call) for call in measured_sets)
 
 
@@ -115,7 +112,6 @@ _UNTIL_THEN: Final = {
 
 
 def _copied_into(design: Design, declared_set: DeclaredSet) -> Iterator[_Part]:
-    """Describe the fields of entities that are copies of other sets' fields."""
     for other_set in design.sets:
         for derived, profile in other_set.profiles():
             is_here = derived.table(other_set.table).lower() == declared_set.table.lower()

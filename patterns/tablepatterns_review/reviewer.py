@@ -96,10 +96,7 @@ def _review(
 
 
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
-    """Return the context of the rules, and the review without tested advice.
-
-    :param measurements: what was measured before
-    """
+    """Return the context of the rules, and the review without tested advice."""
     check(design)
     design = with_moves(design)
     measured_sets = measure(design, measurements=measurements)

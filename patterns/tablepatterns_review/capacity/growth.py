@@ -39,7 +39,6 @@ def grown(shape: Shape, years: float) -> float:
 
 
 def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    """Return the size of a set or a blob log after a number of years."""
     if isinstance(declared_part, DeclaredLog):
         return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
     count = grown(declared_part.shape, years)
@@ -89,10 +88,7 @@ _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUE
 
 
 def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUse, ...]:
-    """Return the limits that are nearly or completely used after the declared growth, the most used first.
-
-    Guide: limits per entity; capacity; entity group transactions; scalability targets.
-    """
+    """Return the limits that are nearly or completely used after the declared growth, the most used first."""
     uses = chain(
         *(_of_set(declared_set, design.years) for declared_set in design.sets),
         *(_of_query(call, design.years) for call in measured_sets),
@@ -106,10 +102,7 @@ def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUs
 
 
 def _use(limit: str, subject: str, most: float, now: float, then: float | None = None) -> LimitUse:
-    """Return the use of a limit.
-
-    :param then: the value after the growth; None if it does not grow
-    """
+    """Return the use of a limit; `then` is None if it does not grow."""
     return LimitUse(limit, subject, float(now), float(now if then is None else then), float(most), None)
 
 

@@ -58,11 +58,7 @@ _DEFAULT: Final = "prices.toml"
 
 
 class BadPriceTable(BadInput):
-    """A price file with errors; `problems` holds all of them, with their lines.
-
-    :param name: the name of the file
-    :param problems: the line and the error of each
-    """
+    """A price file with errors; `problems` holds all of them: the line and the error of each."""
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -150,7 +146,6 @@ class PriceTable:
 
     @property
     def capacity(self) -> Capacity:
-        """The price of a GB per month."""
         return self.capacities[self.redundancy]
 
     @classmethod
@@ -189,8 +184,6 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
     A query costs a transaction per page of up to 1,000 results, and so more as the set grows; rates stay as declared.
     The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
     included: pages that end at the boundary of a server, and outgoing data.
-
-    Guide: cost; capacity.
     """
     calls = tuple(measured_sets)
     lines = tuple(_lines(design, calls, prices, 0.0))
@@ -208,7 +201,6 @@ def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured
 
 
 def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
-    """Yield the lines of the bill after a number of years."""
     for call in calls:
         subject = part_of(call.of.name, call.access.name)
         for operation, transactions in charges_of(grown_call(call, years)).items():

@@ -34,7 +34,6 @@ def written(design: Design, name: str) -> dict[str, str]:
     >>> list(written(design, "staff"))
     ['staff.py', 'test_staff.py']
 
-    :param design: the design of a file
     :param name: the name of the module; `_design` is added to that of another module or a keyword
     """
     name = snake(name)

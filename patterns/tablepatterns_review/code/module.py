@@ -80,10 +80,7 @@ def _has_model(declared_set: DeclaredSet) -> bool:
 
 
 def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: object) -> str:
-    """Return a module with the imports that it needs.
-
-    :param own: a module beside this one, and what it defines
-    """
+    """Return a module with the imports that it needs; `own` is a module beside this one, and what it defines."""
     # Texts of the design are literals, so nothing is escaped
     page = environment(__name__).get_template(template)
     return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
@@ -108,7 +105,6 @@ class Module:
         self.archives = {of.name: names.new(f"{self.sets[of.name]}_archive") for of in sets if of.archive}
 
     def text(self) -> str:
-        """Return the text of the module."""
         design = self.design
         types = {
             self.sets[declared_set.name]: kind_of(declared_set).code_type(
@@ -138,7 +134,6 @@ class Module:
 
     @cached_property
     def encrypts(self) -> bool:
-        """Whether the sets need a key."""
         mappings = (mapping for declared_set in self.design.sets for mapping in declared_set.mappings)
         return any(isinstance(mapping, EncryptedProperties) for mapping in mappings)
 
@@ -163,7 +158,6 @@ class Module:
     # -- Sets
 
     def _makes(self) -> Iterator[list[str]]:
-        """Yield the lines that make each set, archive and log."""
         for declared_set in sorted(self.design.sets, key=holds_copies):
             yield kind_of(declared_set).code(declared_set, self._names(declared_set))
         for declared_set in self.design.sets:
@@ -311,7 +305,6 @@ def is_date(declared_set: DeclaredSet, name: str) -> bool:
 
 
 def comment(paragraphs: Iterable[str]) -> str:
-    """Return paragraphs as comment lines."""
     lines: list[str] = []
     for paragraph in paragraphs:
         lines += textwrap.wrap(paragraph, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
@@ -319,10 +312,7 @@ def comment(paragraphs: Iterable[str]) -> str:
 
 
 def import_lines(body: str, own: tuple[str, Sequence[str]] = ("", ())) -> Iterator[str]:
-    """Yield the imports that a module needs, sorted as `ruff` does: by module; constants, classes, functions.
-
-    :param own: a module beside this one, and what it defines
-    """
+    """Yield the imports that a module needs, sorted as `ruff` does: by module; constants, classes, functions."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     homes = {name: module for module, names in _HOMES.items() for name in names} | dict.fromkeys(own[1], own[0])
     packages = [module for module in _HOMES if module.startswith("tablepatterns")]

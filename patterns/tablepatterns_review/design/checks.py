@@ -96,17 +96,13 @@ class _Part:
             yield self.fault(f"{name} = {value}: {rule}", name)
 
     def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
-        """Yield that a name is not that of a field."""
         if name not in shape.fields:
             known = meant(name, list(shape.fields), "fields")
             yield self.fault(f"{says} is not a field of {shape.entity}; {known}", *below)
 
 
 def check(design: Design) -> None:
-    """Reject a design that cannot be reviewed.
-
-    :raises BadDesign: parts do not fit together; the error has the first problem and the number of others
-    """
+    """Reject a design with faults: the error has the first one and the number of others."""
     found = list(faults(design))
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
@@ -114,7 +110,6 @@ def check(design: Design) -> None:
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """Yield the problems of a design."""
     faults = list(_of_parts(design))
     # Recipes can only be made of parts that fit
     yield from faults or _of_moves(design)
@@ -161,7 +156,6 @@ def _of_moves(design: Design) -> Iterator[Fault]:
 
 
 def _rejection(call: Callable[[], object]) -> str | None:
-    """Return why a call is rejected; None if it is not."""
     try:
         call()
     except BadInput as error:
@@ -171,7 +165,6 @@ def _rejection(call: Callable[[], object]) -> str | None:
 
 @lru_cache(maxsize=16)
 def _bounds(kind: Hashable) -> Mapping[str, Any]:
-    """Return the bounds of the numeric fields of a class."""
     bounds: dict[str, Any] = {}
     for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
         metadata = (item for part in (hint, *get_args(hint)) for item in getattr(part, "__metadata__", ()))

@@ -35,7 +35,6 @@ class Corrections:
         """Return the templates of a key, if possible in a form that `Key` accepts.
 
         :param subject: the set, or its derived data
-        :param shape: the fields, and how many entities there are
         :param years: the years of growth for which numbers must have enough digits
         """
         seen: dict[str, str] = {}

@@ -41,11 +41,7 @@ T = TypeVar("T")
 
 
 class BadDesignFile(BadInput):
-    """A design file with errors; `problems` holds all of them, with their lines.
-
-    :param name: the name of the file
-    :param problems: the line and the error of each
-    """
+    """A design file with errors; `problems` holds all of them: the line and the error of each."""
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -112,7 +108,6 @@ class _Reader:
         return tuple(sets[number] for number in sorted(sets))
 
     def logs(self, log_tables: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
-        """Return the blob logs."""
         logs = [_log(log_table) for log_table in log_tables]
         for number, log in enumerate(logs):
             self.create(partial(log_of, self.storage, log), ("blob_log", number))
@@ -134,16 +129,12 @@ class _Reader:
             return None
 
     def report(self, says: str, path: TomlPath, *below: str | int) -> None:
-        """Add a problem at a key of the table at a path."""
         self.problems.append(Problem((*path, *below), f"{owner_of(self.values, path)}: {says}"))
 
 
 @dataclass
 class _SetReader:
-    """Creates the declared set of a table.
-
-    :param others: the sets so far
-    """
+    """Creates the declared set of a table; `others` are the sets so far."""
 
     file: _Reader
     table: Any

@@ -46,10 +46,7 @@ class SampleCall:
     completes: bool = False
 
     def index(self, key: Key) -> Any:
-        """Return the index that is read; None for the primary rows.
-
-        :param key: the key of the primary rows
-        """
+        """Return the index that is read, None for the primary rows; `key` is theirs."""
         return self.via if self.via is not None and profile_of(self.via, key).layout is not None else None
 
 
@@ -57,7 +54,6 @@ class SampleSet(ABC):
     """A set of a design on an account, which a recipe stores."""
 
     parts: Sequence[Derived] = ()
-    """Its derived data."""
     needs_recipe: bool = True
     """Whether only the recipe can compute the stored rows."""
 
@@ -86,7 +82,6 @@ class SampleSet(ABC):
         """Change an entity that exists."""
 
     def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Overwrite an entity."""
         self.update(fields, changes)
 
     @abstractmethod
@@ -94,7 +89,6 @@ class SampleSet(ABC):
         """Delete an entity that exists."""
 
     def key_of(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of the key of an entity."""
         return {name: fields[name] for name in self.key.fields}
 
     def make_table(self, name: str) -> None:
@@ -115,7 +109,6 @@ class SampleSet(ABC):
 
 
 def once(key: Key, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the entities without duplicate keys."""
     by_key = {key.format({name: row[name] for name in key.fields}): row for row in rows}
     return list(by_key.values())
 
@@ -176,10 +169,7 @@ class SetKind(ABC, Generic[RecipeT]):
         return None
 
     def declare(self, profile: SetProfile) -> DeclaredSet:
-        """Return the set that the recipe of a program stores, still without a name and a shape.
-
-        :raises BadInput: a design cannot describe it
-        """
+        """Return the set that the recipe of a program stores, still without a name and a shape."""
         return DeclaredSet(
             "",
             profile.table,
@@ -195,11 +185,7 @@ class SetKind(ABC, Generic[RecipeT]):
 
     @abstractmethod
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> RecipeT:
-        """Return the recipe that stores the entities of a set.
-
-        :param derived: the derived data, whose sources are on the same account
-        :raises BadDesign: its parts cannot work together
-        """
+        """Return the recipe of a set; the sources of the derived data are on the same account."""
 
     @abstractmethod
     def sample(self, recipe: RecipeT, storage: Storage) -> SampleSet:
@@ -221,7 +207,6 @@ class SetKind(ABC, Generic[RecipeT]):
         return 1 if period is None else max(1, round(days / period))
 
     def buckets(self, declared_set: DeclaredSet) -> int:
-        """Return the number of buckets of each partition."""
         return 1
 
     def points(self, declared_set: DeclaredSet) -> int | None:
@@ -253,10 +238,7 @@ class SetKind(ABC, Generic[RecipeT]):
     def insert_code(
         self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
     ) -> str:
-        """Return the call that stores an entity.
-
-        :param name: the expression of the set
-        """
+        """Return the call that stores an entity; `name` is the expression of the set."""
         if model is None:
             return call(f"{name}.{method}", literal(entity))
         return call(f"{name}.{method}", call(model, **{field: literal(value) for field, value in entity.items()}))
@@ -292,17 +274,12 @@ class SetKind(ABC, Generic[RecipeT]):
 
 
 def condition_code(sample_call: SampleCall) -> dict[str, str]:
-    """Return the arguments of a call for its conditions on properties."""
     if sample_call.where is None:
         return {}
     return {"where": call("parse", text(str(sample_call.where))), "allow": "QueryClass.TABLE_SCAN"}
 
 
 def reject_parts(declared_set: DeclaredSet, derived: Sequence[Derived]) -> None:
-    """Reject derived data and mappings.
-
-    :raises BadDesign: the set has some
-    """
     if derived or declared_set.mappings:
         names = [*(via.name for via in derived), *(mapping.name for mapping in declared_set.mappings)]
         rule = f"it has no derived data, and {names} is given"

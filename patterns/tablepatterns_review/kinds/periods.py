@@ -31,8 +31,6 @@ _INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN),
 
 
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
-    """`PeriodTables`."""
-
     pattern = "period_tables"
     parts = "period tables"
     visibility = ("the last write, in the periods that are retained", "", "")
@@ -122,7 +120,6 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
 
 
 def _inner(declared_set: DeclaredSet) -> EntitySetKind:
-    """Return the kind of the set in each table."""
     inner = str(declared_set.settings.get("inner", DEFAULT_PATTERN))
     if inner not in _INNER:
         raise BadDesign("inner", inner, "one of two patterns keeps the table of a period", f"use {', '.join(_INNER)}")
@@ -136,8 +133,6 @@ def _kept_days(declared_set: DeclaredSet) -> float | None:
 
 
 class Periods(SampleSet):
-    """A set stored by `PeriodTables`."""
-
     def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
         super().__init__(storage, tables.key)
         self.tables = tables

@@ -22,8 +22,6 @@ _BUCKETS: Final = 16
 
 
 class SpreadKind(SetKind[PartitionSpread[Storage]]):
-    """A `PartitionSpread`."""
-
     pattern = "partition_spread"
     is_spread = True
     parts = "buckets"
@@ -85,8 +83,6 @@ def _options(declared_set: DeclaredSet) -> dict[str, Any]:
 
 
 class Spread(SampleSet):
-    """A set stored by a `PartitionSpread`."""
-
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
         self.spread = spread

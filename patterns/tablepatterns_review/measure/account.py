@@ -62,20 +62,11 @@ SetRecipe: TypeAlias = (
 
 @cache
 def sample_key() -> LocalKey:
-    """Return the key that encrypts the sample entities of a review.
-
-    It is created when a design encrypts: in a browser, other designs are reviewed without the package cryptography.
-    """
+    """Return the key of encrypted entities, created on first use: a browser may lack the package cryptography."""
     return LocalKey("review", bytes(range(32)))
 
 
 def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
-    """Create the sets of a design on an account; return them by name.
-
-    :param design: the design
-    :param storage: the account
-    :raises BadDesign: the parts of a set cannot work together
-    """
     recipes: dict[str, SetRecipe] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
         derived = [_bound(declared_set, via, recipes) for via in declared_set.derived]
@@ -86,11 +77,7 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
 def archive_of(
     account: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]
 ) -> Archive[Storage] | None:
-    """Return what archives the entities of a set; None if it has no archive.
-
-    :param recipes: the sets of the design on this account, by name
-    :raises BadDesign: entities could not be moved there, or not back
-    """
+    """Return what archives the entities of a set, else None; `recipes` are those of all sets by name."""
     policy, source = declared_set.archive, recipes[declared_set.name]
     if policy is None:
         return None
@@ -105,11 +92,7 @@ def archive_of(
 
 
 def recipe_of_set(account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> SetRecipe:
-    """Return the recipe that stores the entities of a set.
-
-    :param derived: the derived data, whose sources are on the same account
-    :raises BadDesign: the pattern is unknown, or its parts cannot work together
-    """
+    """Return the recipe of a set; the sources of the derived data are on the same account."""
     kind = KINDS.get(declared_set.pattern)
     if kind is None:
         raise BadDesign("pattern", declared_set.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
@@ -145,15 +128,12 @@ _LARGE: Final = 1_000_000
 class SampleDesign(SizedDesign):
     """A design with as few entities as its sample: all that measuring reads, so equal ones have equal costs.
 
-    It has no rates, growth and readers.
-
-    :param spans: the age of the oldest entity of each set, by its name
+    It has no rates, growth and readers. `spans` has the age of the oldest entity of each set, by its name.
     """
 
     spans: Mapping[str, timedelta]
 
     def part(self, names: Collection[str]) -> SampleDesign:
-        """Return the sample of some sets, by their names."""
         sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
         tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
         spans = {declared_set.name: self.spans[declared_set.name] for declared_set in sets}
@@ -166,11 +146,9 @@ def declared_sizes(design: Design) -> SizedDesign:
 
 
 def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
-    """Return a design with the declared number of entities, up to `most`.
+    """Return a design with the declared number of entities, but at most `most` per set.
 
-    :param most: the maximum number of entities per set
     :param fewest_values: the minimum number of different values that a field keeps in a sample
-    :raises BadDesign: the parts of a set cannot work together
     """
     with connect() as storage:
         sample_sets = _sample_sets(design, storage, create_sets(design, storage))
@@ -221,12 +199,7 @@ class SampleAccount:
 
 
 def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> SampleAccount:
-    """Create the sets of a design on an account, with sample entities.
-
-    :param readable: whether texts are named after their fields
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored
-    """
+    """Create the sets of a design with sample entities; if `readable`, texts are named after their fields."""
     design = of.design
     recipes = create_sets(design, storage)
     sample_sets = _sample_sets(design, storage, recipes)
@@ -279,11 +252,7 @@ def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str
 
 
 def rejection(call: Callable[[], object]) -> str | None:
-    """Make a call; return the reason if the recipe or the service rejects it, else None.
-
-    :raises EntityAlreadyExists: the key exists
-    :raises EntityNotFound: the entity does not exist
-    """
+    """Make a call, and return why it is rejected, else None; keys that exist, or do not, raise."""
     try:
         call()
     except (EntityAlreadyExists, EntityNotFound):

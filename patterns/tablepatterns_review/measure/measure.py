@@ -52,13 +52,8 @@ _EMPTY_TABLE: Final = "ReviewNoRows"
 def measure(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
     """Run every access pattern of a design, and return the cost of each, in declaration order.
 
-    The same design gives the same figures. No request leaves the process.
-
-    :param design: the design
     :param most: the maximum number of entities per set
     :param measurements: what was measured before
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored
     """
     return rated(design, calls_of(design, most=most, measurements=measurements))
 
@@ -84,8 +79,6 @@ class Measurements:
     """What was measured in one review. Sets that are the same in another design are not measured again.
 
     The others share an account, since the number of its rows changes the timestamps, and so the bytes of a response.
-
-    :param on_measured: called after each access pattern, with how many have been measured
     """
 
     def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
@@ -95,7 +88,6 @@ class Measurements:
         """How many access patterns have been measured."""
 
     def counted(self, cost: SampleCost) -> SampleCost:
-        """Return a cost that has just been measured, and count it."""
         self.count += 1
         if self._on_measured is not None:
             self._on_measured(self.count)
@@ -121,10 +113,7 @@ class Measurements:
 
 
 def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
-    """Return what one call of each access pattern takes if no other call is made: the rates have no effect.
-
-    :param measurements: what was measured before
-    """
+    """Return what one call of each access pattern takes if no other call is made: the rates have no effect."""
     design = with_implied_writes(design)
     sample, sized_design = sample_design(design, most), declared_sizes(design)
     costs = (measurements or Measurements()).of(sample)
@@ -173,10 +162,7 @@ def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
 
 
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
-    """Return what was measured of calls at the rates of a design: with their retries, and counted once.
-
-    :param design: the design that was measured, maybe with other rates
-    """
+    """Return the measured calls at the rates of a design, maybe not those measured: with retries, and counted once."""
     design = with_implied_writes(design)
     of_sets = (call for call in calls if isinstance(call.of, DeclaredSet))
     measured_sets = (
@@ -188,7 +174,6 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
 
 
 def _retried(call: Measured) -> Measured:
-    """Return a write with the retries that concurrent writers cause."""
     if isinstance(call.access, Query) or isinstance(call.of, DeclaredLog) or call.rejected or call.is_implied:
         return call
     retries = retries_of(call.of, call.access)
@@ -323,10 +308,7 @@ def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: De
 
 
 def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[SampleCost]]:
-    """Run every access pattern of a sample, and return the cost of each, by the name of its set.
-
-    :param measurements: counts them
-    """
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_EMPTY_TABLE)
@@ -354,7 +336,6 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
 
 
 def _empty(stand: SampleAccount) -> float:
-    """Return the size of a response without entities."""
     any_set = next(iter(stand.kept.values()))
     with metered(stand.storage) as taken:
         any_set.raw(_EMPTY_TABLE, Comparison("PartitionKey", "eq", ""))
@@ -387,10 +368,7 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
 
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
-    """Return the questions that stand for all of an access pattern, about entities of the sample.
-
-    :param most: about how many
-    """
+    """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
     names = _single(declared_set, way.query)
     first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
@@ -442,13 +420,11 @@ def parts_of(
 
 
 def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
-    """Return the writes of other sets that must succeed or fail with this one."""
     others = [(other, one) for other in design.sets if other is not declared_set for one in other.writes]
     return [pair for name in write.atomic_with for pair in others if pair[1].name == name]
 
 
 def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
-    """Whether a write has eventually consistent derived data."""
     elsewhere = any(via.is_eventual for declared_set in sets for via in stand.kept[declared_set.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 

@@ -26,11 +26,7 @@ _GOLDEN: Final = 0.618
 
 @dataclass(frozen=True)
 class Question:
-    """One sample call of an access pattern, for an entity that exists.
-
-    :param about: the number of the entity in the sample
-    :param weight: the share of the pattern's calls that it represents
-    """
+    """One sample call, for the entity with the number `about`; `weight` is the share of the pattern's calls."""
 
     about: int
     weight: float
@@ -39,14 +35,11 @@ class Question:
 def questions(
     shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
-    """Return sample calls of an access pattern, with weights.
-
-    If there are few partitions, each is read; otherwise, as many as given, evenly distributed.
+    """Return about `most` sample calls of an access pattern, with weights; of few partitions, each is read.
 
     :param shape: the shape of the sample
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
-    :param most: the approximate number of calls
     """
     skewed = skewed_field(shape, names)
     if skewed is None or not sample.stored:
@@ -100,10 +93,7 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
 
 
 def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Question, shape: Shape) -> SampleCall:
-    """Return the parameters of a call.
-
-    :param shape: the shape of the sample
-    """
+    """Return the parameters of a call; `shape` is that of the sample."""
     query = way.query
     # For an empty set, a spare entity
     about = (sample.stored or sample.spare)[question.about]

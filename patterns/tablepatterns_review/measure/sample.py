@@ -65,7 +65,6 @@ def different(field: Field) -> int | None:
 
 
 def values_of(shape: Shape, name: str) -> Zipf:
-    """Return the distribution of a field's values."""
     field = shape.fields.get(name, Field())
     count = max(1, shape.count)
     values = different(field)
@@ -93,10 +92,9 @@ def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
 
 
 def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
-    """Return the distribution of the values of a field over the calls.
+    """Return the distribution of the values of a field over the calls, by their skew.
 
     :param names: all fields that the call gives single values for
-    :param skew: how uneven the calls are
     """
     occurring = values_of(shape, name)
     exponent = occurring.exponent if names_one(shape, names) else 0.0
@@ -116,7 +114,6 @@ def shared(values: Zipf, zipf: Zipf) -> float:
 def equal(shape: Shape, names: Collection[str], skew: float, equal_names: Collection[str]) -> float:
     """Return how many entities have the requested values in all of these fields.
 
-    :param names: some of the requested fields
     :param equal_names: all fields that the call gives single values for
     """
     shares = [
@@ -146,10 +143,7 @@ def _equal_names(query: Query) -> list[str]:
 
 
 def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
-    """Return how many entities a call finds, on average.
-
-    :param names: the fields to consider; None for all fields of the call
-    """
+    """Return how many entities a call finds on average, by these fields; None for all fields of the call."""
     matches = {name: how for name, how in query.known.items() if names is None or name in names}
     equal_names = _equal_names(query)
     found = equal(shape, [name for name in matches if name in equal_names], query.skew, equal_names)
@@ -209,10 +203,8 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Generated entities.
+    """Generated entities: those in the tables, and spare ones.
 
-    :param stored: those in the tables
-    :param spare: those that are not stored yet
     :param ranks: for each field, the ranks of the stored entities' values, starting at 1
     """
 
@@ -233,8 +225,6 @@ def sample(
 ) -> Sample:
     """Generate the entities of a shape, and spare ones.
 
-    :param seed: the seed of the generator
-    :param shape: the shape of the entities
     :param keys: the primary key, then those of the indexes; the entities have unique, valid keys
     :param span: the age of the oldest entity, if fields rise
     :param is_wide: whether an entity may take several rows
@@ -310,7 +300,6 @@ def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]
 
 @lru_cache(maxsize=64)
 def _primes(count: int) -> Sequence[int]:
-    """Return the first primes."""
     numbers, number = list[int](), 2
     while len(numbers) < count:
         numbers += [number] * all(number % prime for prime in numbers[: math.isqrt(number)])
@@ -319,10 +308,7 @@ def _primes(count: int) -> Sequence[int]:
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
-    """Return the ranks of the entities' values of a field, each value as often as declared.
-
-    :param step: the square root of a prime, another one for each field
-    """
+    """Return the ranks of the entities' values of a field; `step` is the square root of its own prime."""
     field, stored = shape.fields[name], max(1, shape.count)
     if different(field) is None:
         numbers = list(range(1, count + 1))
@@ -395,8 +381,6 @@ def _storable(
 
 
 class _Maker:
-    """Generates the values of a field."""
-
     def __init__(
         self,
         name: str,
@@ -481,10 +465,7 @@ def referring_fields(declared_set: DeclaredSet) -> set[str]:
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
-    """Return the samples with references only to stored entities, or none.
-
-    :param samples: the entities of each set, by its name
-    """
+    """Return the samples with references only to stored entities, or none."""
     samples_by_set = dict(samples)
     for declared_set in design.sets:
         for _, profile in declared_set.profiles():

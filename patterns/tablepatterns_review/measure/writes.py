@@ -66,7 +66,6 @@ class Source:
         return self._stored[-1]
 
     def add(self, sample_set: SampleSet, like: Fields) -> Fields:
-        """Store an entity with these fields, and return it."""
         fields = {**self.spare(), **like}
         # A rejection is that of the write that is measured
         with suppress(TablePatternsError, HttpResponseError):
@@ -83,18 +82,12 @@ class Source:
         return None
 
     def forget(self, fields: Fields) -> None:
-        """Record that an entity was deleted."""
         self._stored = [row for row in self._stored if row is not fields]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One write of one entity.
-
-    :param fields: the entity, before or after the write
-    :param changes: the changed fields
-    :param archive: what archives the entity; None for any other write
-    """
+    """One write of one entity; `fields` are those before or after the write, `archive` is set only for a move there."""
 
     declared: DeclaredSet
     kept: SampleSet
@@ -116,7 +109,6 @@ class Part:
         """Return the write of the next entity; if there is none left to change, another one is stored first.
 
         :param like: fields that it shares with the entities of the same transaction
-        :param archive: the archive of the set, if it has one
         """
         if archive is not None and is_of_archive(declared_set, write):
             leaving = source.inactive() or source.add(sample_set, like)
@@ -171,7 +163,6 @@ class Part:
 
 
 def how(declared_set: DeclaredSet, write: Write, other_sets: Sequence[DeclaredSet]) -> str:
-    """Return the call as shown in reports."""
     alone = _word(declared_set, write)
     if not other_sets:
         return alone
@@ -214,10 +205,7 @@ def inactive(stored: Sequence[Fields]) -> Sequence[Fields]:
 
 
 def archive_now(storage: Storage, archive: Archive[Storage], key: Fields) -> None:
-    """Archive an entity, and run the worker that moves it.
-
-    :raises EntityAlreadyExists: the worker could not move it
-    """
+    """Archive an entity, and run the worker that moves it."""
     archive.archive(key)
     if not Worker(storage, [archive]).run_once().handled:
         raise EntityAlreadyExists("the archive has another entity with the same values of a unique index")
@@ -251,10 +239,7 @@ def recover(storage: Storage, parts: Sequence[Part]) -> None:
 
 
 def _transaction(storage: Storage, parts: Sequence[Part], *, again: bool = False) -> EventualTransaction[Storage]:
-    """Return the transaction of writes that share no partition.
-
-    :param again: whether a step may have been executed before, as a step of a program has to allow for
-    """
+    """Return the transaction of writes that share no partition; with `again`, a step may have been executed before."""
     steps: dict[str, Step] = {
         f"{number} {part.write.name}": partial(_step, part.execute, again) for number, part in enumerate(parts)
     }

@@ -48,7 +48,6 @@ def reached(years: float | None, horizon: float) -> str:
 
 
 def verdict(reviewed: Reviewed) -> str:
-    """Return the number of findings of each severity."""
     counts = Counter(finding.severity for finding in reviewed.findings)
     if not counts:
         return "no findings"
@@ -72,7 +71,6 @@ def subject_of(finding: Finding) -> str:
 
 
 def name_of(call: Measured | Consistency) -> str:
-    """Return the name of an access pattern with its set."""
     return f"{plain(call.of.name)}: {plain(call.access.name)}"
 
 
@@ -153,7 +151,6 @@ def target_sentence(reviewed: Reviewed) -> str:
 
 
 def scans(reviewed: Reviewed) -> int:
-    """Return the number of access patterns that scan a partition or a table."""
     return sum(
         1
         for measured_set in reviewed.measured
@@ -173,7 +170,6 @@ def pattern_title(name: str) -> str:
 
 
 def _effect(before: Effect, after: Effect) -> str:
-    """Return the figures before and after a change."""
     per = "" if before.per == "call" else " a second"
     pairs = (
         (f"requests{per}", number(before.requests), number(after.requests)),

@@ -24,8 +24,6 @@ from ..zipf import Zipf
 
 @dataclass(frozen=True)
 class MeasuredQuery:
-    """A query with its measured figures."""
-
     of: DeclaredSet
     query: Query
     measured: Measured
@@ -43,8 +41,6 @@ class MeasuredQuery:
 
 @dataclass(frozen=True)
 class MeasuredWrite:
-    """A write with its measured figures."""
-
     of: DeclaredSet
     write: Write
     measured: Measured
@@ -52,8 +48,6 @@ class MeasuredWrite:
 
 @dataclass(frozen=True)
 class RuleContext:
-    """A design with its measured and computed figures."""
-
     design: Design
     measured: tuple[Measured, ...]
     heats: tuple[TableLoad, ...]
@@ -62,27 +56,22 @@ class RuleContext:
     bill: Bill
 
     def queries(self) -> Iterator[MeasuredQuery]:
-        """Yield the queries of sets, in the order of the design."""
         for measured_set in self.measured:
             if isinstance(measured_set.access, Query) and isinstance(measured_set.of, DeclaredSet):
                 yield MeasuredQuery(measured_set.of, measured_set.access, measured_set)
 
     def writes(self) -> Iterator[MeasuredWrite]:
-        """Yield the writes of sets, in the order of the design."""
         for measured_set in self.measured:
             if isinstance(measured_set.access, Write) and isinstance(measured_set.of, DeclaredSet):
                 yield MeasuredWrite(measured_set.of, measured_set.access, measured_set)
 
     def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
-        """Return the queries of one set."""
         return [query for query in self.queries() if query.of.name == declared_set.name]
 
     def writes_of(self, declared_set: DeclaredSet) -> list[MeasuredWrite]:
-        """Return the writes of one set."""
         return [write for write in self.writes() if write.of.name == declared_set.name]
 
     def writer(self, name: str) -> MeasuredWrite | None:
-        """Return the write with this name, or None."""
         return next((write for write in self.writes() if write.write.name == name), None)
 
     def entities_then(self, declared_set: DeclaredSet) -> float:

@@ -145,7 +145,6 @@ CONTENTION: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the partitions and rows that are too busy, and the writes that could be batched."""
     for heat in context.heats:
         # The headroom is the inverse of the share of the target
         severity = severity_of(-heat.headroom, serious=-1, warning=-_NEAR)
@@ -163,7 +162,6 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
-    """Return the finding on a table whose busiest partition is near its target."""
     cause = _cause(context, heat)
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
@@ -278,7 +276,7 @@ def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
 
 
 def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
-    """Return how often a write changes the busiest entity, in changes a second."""
+    """Return how many times per second a write changes the busiest entity."""
     return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew).share(1)
 
 
@@ -291,10 +289,7 @@ def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: 
 
 
 def rows_for(rate: float) -> int:
-    """Return the number of rows to spread a row over.
-
-    :param rate: its changes per second
-    """
+    """Return the number of rows over which to spread one that is changed `rate` times per second."""
     return max(2, round(rate / _OFTEN) + 1)
 
 
@@ -327,9 +322,5 @@ def _contended_rows(
 
 
 def _contention(row: str, rate: float, writers: int) -> dict[str, str]:
-    """Return the words on writers that conflict.
-
-    :param row: what changes
-    """
     lost = share(1 - 1 / (1 + retries_at(rate)))
     return {"row": row, "rate": often(rate), "writers": plural(writers, "writer"), "lost": lost}

@@ -135,7 +135,6 @@ _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about the keys of each set and about their order."""
     yield from _flawed(context)
     too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
@@ -252,7 +251,6 @@ def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
 
 
 def _pieces(key: Key) -> list[Piece]:
-    """Return the fields of both keys."""
     return [
         piece for template in (key.partition_template, key.row_template) for piece in pieces_of(template) if piece.name
     ]

@@ -104,7 +104,6 @@ ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about how the entities of each set are deleted, or about missing deletes."""
     for declared_set in context.design.sets:
         yield from _deleted(context, declared_set)
         yield from _kept(context, declared_set)

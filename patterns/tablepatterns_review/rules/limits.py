@@ -204,7 +204,6 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the limits that are exceeded or near, and series stored as many small entities."""
     yield from _limits_in_sight(context)
     yield from _rejected(context)
     for declared_set in context.design.sets:
@@ -234,7 +233,6 @@ def _severity(use: LimitUse) -> Severity | None:
 
 
 def _words(use: LimitUse) -> dict[str, str]:
-    """Return the words on the use of a limit."""
     now, then, most = (amount(value, use.limit) for value in (use.now, use.then, use.most))
     growth = f", and {then} at the end of the growth" if use.then != use.now else ""
     when = ""

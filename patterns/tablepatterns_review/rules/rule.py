@@ -58,11 +58,8 @@ class Rule:
         fields: Sequence[str] = (),
         **words: str,
     ) -> Finding:
-        """Return a finding of this kind.
+        """Return a finding of this kind; sentences and pattern default to those of the rule.
 
-        :param says: one sentence with the figures; by default that of the rule
-        :param better: what to do instead; by default that of the rule
-        :param pattern: the better pattern in this case; by default that of the rule
         :param fields: the fields of the set that it is about
         :param words: the words that the sentences of the rule use, besides those of the subject
         """

@@ -28,10 +28,7 @@ _CALLED: Final[Mapping[str, PlaceKind]] = {"copies": "copy", "lists": "list", "t
 
 @dataclass(frozen=True)
 class _Family:
-    """The rows of one key template.
-
-    :param table: the table, in lower case; the beginning of its name where each period has a table
-    """
+    """The rows of one key template; `table` is in lower case, and only its beginning if each period has one."""
 
     kind: RowKind
     of: str
@@ -41,13 +38,11 @@ class _Family:
     is_prefix: bool
 
     def has(self, keys: RowKeys) -> bool:
-        """Whether a row may belong to this family."""
         table, partition, row = keys
         pairs = ((self.key.partition_template, partition), (self.key.row_template, row))
         return self.has_table(table) and all(_pattern(template).fullmatch(key) for template, key in pairs)
 
     def has_table(self, name: str) -> bool:
-        """Whether the rows of this family are in a table."""
         return name.lower() == self.table or (self.is_prefix and name.lower().startswith(self.table))
 
     @property
@@ -59,7 +54,6 @@ class _Family:
 
 @lru_cache(maxsize=1024)
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return a regular expression for the keys of a template."""
     parts = (
         re.escape(piece.literal) + (f".{{{piece.width}}}" if piece.width else ".*" if piece.name else "")
         for piece in pieces_of(template)
@@ -68,7 +62,6 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 def places_of(design: Design) -> Iterator[Place]:
-    """Yield the sets of a design and their derived data."""
     for declared_set in design.sets:
         yield Place("set", declared_set.name, declared_set.name, declared_set.table, _template(declared_set.key), False)
         for via, profile in declared_set.profiles():
@@ -87,11 +80,7 @@ def stored_tables(
     rows: Mapping[RowKeys, Mapping[str, Any]],
     stored: Collection[RowKeys],
 ) -> tuple[StoredTable, ...]:
-    """Return tables with their rows in key order.
-
-    :param rows: the properties of each row, also of those that only a write inserts
-    :param stored: the rows that are stored before any write
-    """
+    """Return tables with their rows in key order; `rows` also has those that only a write inserts."""
     families = [
         family for declared_set in design.sets for family in _families(declared_set, sample_sets[declared_set.name])
     ]

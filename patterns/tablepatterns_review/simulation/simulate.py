@@ -54,13 +54,7 @@ class _Recorded:
 
 
 def simulate(design: Design) -> Simulation:
-    """Return a small sample of a design as it is stored, and one call of each access pattern.
-
-    The same design gives the same simulation. No request leaves the process.
-
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored as they are
-    """
+    """Return a small sample of a design as it is stored, and one call of each access pattern."""
     design = with_implied_writes(design)
     # Outside of the chance, which also names the blobs of the sample
     sample = sample_design(design, _ENTITIES, fewest_values=_VALUES)
@@ -135,7 +129,6 @@ class _Simulator:
     def _call(
         self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write
     ) -> tuple[Callable[[], object], Sequence[Part]]:
-        """Return a call of an access pattern, and the writes that it consists of."""
         self._chance.turn_to(f"{declared_part.name}: {access.name}")
         if isinstance(declared_part, DeclaredLog):
             return logs.call_of(self._storage, declared_part, access), ()
@@ -170,10 +163,7 @@ class _Simulator:
         return partial(sample_set.ask, ask)
 
     def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
-        """Make a call, and return why it is rejected; None if it is carried out.
-
-        :param save: saves the account after each request
-        """
+        """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
         self._recorder.begin(save)
         try:
             return rejection(call)
@@ -227,7 +217,6 @@ class _Simulator:
 
 
 def _state_after_crash(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
-    """Return a sentence about the state after a crash."""
     all_rows, changed_rows = contents.changed_since(before), remaining_contents.changed_since(before)
     finished = sum(remaining_contents.has_same(keys, contents) for keys in all_rows)
     between = sum(not remaining_contents.has_same(keys, contents) for keys in changed_rows)
@@ -245,7 +234,6 @@ def _state_after_crash(before: Contents, remaining_contents: Contents, contents:
 
 
 def _state_after_recovery(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
-    """Return a sentence about the state after workers have recovered from a crash."""
     different = sum(
         not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(contents)
     )
