@@ -5,7 +5,6 @@ What reviews and reports is loaded where it is used, so that other commands begi
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Callable, Generator
@@ -225,7 +224,7 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        found = getattr(import_module(module), attribute, None)
         made: object = found() if callable(found) else found
     except BadInput:
         raise

@@ -209,10 +209,7 @@ class TomlFile:
 
 @lru_cache(maxsize=16)
 def adapter(kind: Hashable) -> TypeAdapter[Any]:
-    """Return the pydantic adapter of a type, which validates values and derives the JSON Schema.
-
-    Pydantic is imported here, so that only reading a file waits for it.
-    """
+    """Return the pydantic adapter of a type; only reading a file waits for the import."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(cast("type[Any]", kind))
@@ -317,14 +314,12 @@ _PARAM: Final = re.compile(r":param (\w+): (.*?)(?=\n\s*:|\Z)", re.DOTALL)
 
 
 def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
-    """Return the known keys of the table at a path from pydantic."""
     for step in path:
         kind = _inner(kind, step)
     return [field.name for field in fields(kind)] if is_dataclass(kind) else []
 
 
 def _inner(kind: Any, step: str | int) -> Any:
-    """Return the type of a key or item of a type."""
     if is_dataclass(kind):
         return bare(get_type_hints(kind, include_extras=True).get(str(step)))
     arguments = get_args(kind)

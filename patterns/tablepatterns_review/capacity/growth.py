@@ -204,7 +204,6 @@ def _longest(declared_set: DeclaredSet, derived: Derived, count: float) -> float
 
 
 def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float:
-    """Return the payload bytes of a derived row in a transaction."""
     sizes = derived_sizes(declared_set, derived)
     # A list is sent as UTF-8, but stored as UTF-16
     return sizes.payload if sizes else _longest(declared_set, derived, count) / 2

@@ -39,9 +39,7 @@ _Loads: TypeAlias = list[tuple[Load, Share]]
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the load of each table that is used, in the order of the design, and that of the account."""
     measured_sets = tuple(measured_sets)
-    by_table: defaultdict[str, list[Load]] = defaultdict(list)
-    for table in dict.fromkeys(declared_set.table for declared_set in design.sets):
-        by_table[table] = []
+    by_table = defaultdict[str, list[Load]](list, {declared_set.table: [] for declared_set in design.sets})
     for measured_set in measured_sets:
         for load in loads_of(design, measured_set):
             by_table[load.table].append(load)

@@ -21,7 +21,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, FieldType
-from ..key_parts import pieces_of
+from ..key_parts import pieces_of_key
 from ..kinds import kind_of
 from ..kinds.log import declaration_of, log_call
 from ..measure.sample import holds_copies
@@ -106,22 +106,14 @@ class Module:
 
     def text(self) -> str:
         design = self.design
-        types = {
-            self.sets[declared_set.name]: kind_of(declared_set).code_type(
-                declared_set, self.models.get(declared_set.name)
-            )
-            for declared_set in design.sets
-        }
+        types = {self.sets[of.name]: kind_of(of).code_type(of, self.models.get(of.name)) for of in design.sets}
         types |= {self.sets[log.name]: "BlobLog[Storage]" for log in design.logs}
-        types |= {archive: _archive_type(self.models.get(name)) for name, archive in self.archives.items()}
+        for name, archive in self.archives.items():
+            types[archive] = f"Archive[Storage, {self.models[name]}]" if name in self.models else "Archive[Storage]"
         return render(
             "sets.py.jinja",
             notes=comment(self._notes()),
-            models={
-                self.models[declared_set.name]: _model_types(declared_set)
-                for declared_set in design.sets
-                if declared_set.name in self.models
-            },
+            models={self.models[of.name]: _model_types(of) for of in design.sets if of.name in self.models},
             constants=dict(self._constants()),
             parts="sets and blob logs" if design.logs else "sets",
             types=types,
@@ -215,10 +207,6 @@ class Module:
         return options
 
 
-def _archive_type(model: str | None) -> str:
-    return f"Archive[Storage{f', {model}' if model else ''}]"
-
-
 def _model_types(declared_set: DeclaredSet) -> dict[str, str]:
     fields = declared_set.shape.fields
     return {name: "date" if is_date(declared_set, name) else _TYPES[field.type] for name, field in fields.items()}
@@ -298,8 +286,7 @@ def _names(names: Iterable[str] | None) -> str | None:
 
 def is_date(declared_set: DeclaredSet, name: str) -> bool:
     """Whether the values of a field are days, as the format in a key says."""
-    templates = [template for key in declared_set.keys for template in (key.partition_template, key.row_template)]
-    pieces = [piece for template in templates for piece in pieces_of(template)]
+    pieces = [piece for key in declared_set.keys for piece in pieces_of_key(key)]
     spec = next((piece.spec or "" for piece in pieces if piece.name == name), "")
     return declared_set.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec
 

@@ -157,7 +157,6 @@ class Tests:
         return CostTest(calls, [f"worker = Worker(storage, [{archive}])", *before])
 
     def _archived(self, declared_set: DeclaredSet) -> CostTest:
-        """Return the test that reads an entity from the archive."""
         archive = f"sets.{self.module.archives[declared_set.name]}"
         key = literal(_part(self.account.samples[declared_set.name].stored[0], declared_set.key.fields))
         before = [call(f"{archive}.archive", key), f"Worker(storage, [{archive}]).run_once()"]

@@ -24,11 +24,7 @@ def is_of_archive(declared_set: DeclaredSet, access: Query | Write) -> bool:
 def archive_set(design: Design, declared_set: DeclaredSet) -> DeclaredSet | None:
     """Return the set that holds archived entities; None if there is no archive, or blobs hold them."""
     policy = declared_set.archive
-    return (
-        None
-        if policy is None
-        else next((declared_set for declared_set in design.sets if declared_set.name == policy.to), None)
-    )
+    return None if policy is None else next((of for of in design.sets if of.name == policy.to), None)
 
 
 def archive_write(declared_set: DeclaredSet) -> Write | None:
@@ -56,31 +52,20 @@ def with_moves(design: Design) -> Design:
         if declared_set.archive is not None and declared_set.archive.to in received:
             entities, rate = received[declared_set.archive.to]
             received[declared_set.archive.to] = (entities + moves_of_set.archived, rate + moves_of_set.archived_rate)
-    sets = (
-        replace(declared_set, shape=replace(declared_set.shape, moves=moves[declared_set.name]))
-        for declared_set in design.sets
-    )
+    sets = (replace(of, shape=replace(of.shape, moves=moves[of.name])) for of in design.sets)
     return replace(design, sets=tuple(sets))
 
 
 def _sources_first(design: Design) -> list[DeclaredSet]:
     """Return the sets, each after those that are archived to it."""
-    declared_sets: list[DeclaredSet] = []
-    remaining_declared_sets = list(design.sets)
-    while remaining_declared_sets:
-        waits = {
-            declared_set.archive.to for declared_set in remaining_declared_sets if declared_set.archive is not None
-        }
+    ordered, remaining = list[DeclaredSet](), list(design.sets)
+    while remaining:
+        waits = {of.archive.to for of in remaining if of.archive is not None}
         # In a cycle, which is reported, each set waits for another
-        ready = [
-            declared_set for declared_set in remaining_declared_sets if declared_set.name not in waits
-        ] or remaining_declared_sets[:1]
-        declared_sets += ready
-        names = [declared_set.name for declared_set in ready]
-        remaining_declared_sets = [
-            declared_set for declared_set in remaining_declared_sets if declared_set.name not in names
-        ]
-    return declared_sets
+        ready = [of for of in remaining if of.name not in waits] or remaining[:1]
+        ordered += ready
+        remaining = [of for of in remaining if of not in ready]
+    return ordered
 
 
 def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> Moves:

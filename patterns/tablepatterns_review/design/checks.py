@@ -22,7 +22,7 @@ from tablepatterns.key import Key
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.storage import connect
 
-from ..key_parts import Piece, pieces_of
+from ..key_parts import Piece, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import archive_of, create_sets
 from ..measure.sample import values_in
@@ -56,7 +56,6 @@ class Fault:
 
     :param path: its location, as keys of a design file
     :param whose: the part that it is about, such as `query "by e-mail"`
-    :param says: the problem, and what to do
     """
 
     path: TomlPath
@@ -229,7 +228,6 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
 
 
 def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
-    """Yield the tables and containers with names that the service rejects."""
     tables = [derived.table(declared_set.table) for derived in declared_set.derived]
     for number, name in enumerate([declared_set.table, *tables]):
         if (says := _rejection(partial(check_table_name, name))) is not None:
@@ -269,7 +267,7 @@ def _cycle(shape: Shape, name: str) -> list[str]:
 
 def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
     shape, key, bucket = declared_set.shape, declared_set.key, str(declared_set.settings.get("bucket", ""))
-    for piece in _pieces(key):
+    for piece in pieces_of_key(key):
         yield from _of_piece(shape, piece, part)
     for number, derived in enumerate(declared_set.derived):
         of_derived = part.below(f'{part.whose}: derived "{derived.name}"', "derived", number, "key")
@@ -281,11 +279,6 @@ def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
         values = plural(values_in(shape, key.fields) if key.fields else 1, "different value")
         says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
         yield part.fault(says, "key")
-
-
-def _pieces(key: Key) -> Iterator[Piece]:
-    for template in (key.partition_template, key.row_template):
-        yield from pieces_of(template)
 
 
 def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Iterator[Fault]:
@@ -303,7 +296,7 @@ def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Itera
 
 def _dates(key: Key, other_key: Key) -> Iterator[str]:
     """Yield the fields that a key has as days, and another does not have."""
-    for piece in _pieces(key):
+    for piece in pieces_of_key(key):
         if "%" in piece.spec and "%H" not in piece.spec and piece.name and piece.name not in other_key.fields:
             yield piece.name
 

@@ -27,8 +27,6 @@ _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 
 @dataclass
 class Corrections:
-    """The corrections of one design file."""
-
     flaws: list[Flaw] = field(default_factory=list["Flaw"])
 
     def templates(self, subject: str, partition: str, row: str, shape: Shape, years: float) -> tuple[str, str]:
@@ -102,7 +100,6 @@ class Corrections:
         return apart
 
     def overlapping(self, subject: str, key: Key, whose: str, other_key: Key) -> None:
-        """Record that rows may have the same keys as others of their table."""
         says = (
             f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and "
             f"{_key_text(other_key)}."
@@ -145,7 +142,6 @@ def _key_text(key: Key) -> str:
 
 
 def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
-    """Return the flaw of a field that is in both PartitionKey and RowKey."""
     if is_same:
         says = f"{name} is in both keys of {subject}, so each partition holds one value of it."
         better = "Remove it from the RowKey, and use a constant or another field there."

@@ -150,7 +150,6 @@ class _SetReader:
         self.kind = KINDS[table.pattern]
 
     def read(self) -> DeclaredSet | None:
-        """Return the set, or report why there is none."""
         table, before, own = self.table, len(self.file.problems), tables.settings_of(self.table)
         key = self._key(table.key, self.path, table.name, row=self.kind.row_template(own))
         if key is not None:
@@ -214,14 +213,11 @@ class _SetReader:
         self, table: Any, path: TomlPath, subject: str, *, partition: str | None = None, row: str | None = None
     ) -> Key | None:
         """Return the key of a table, with these parts as defaults; or report the missing part."""
-        parts: dict[str, str | None] = {
-            "partition": partition if table.partition is None else table.partition,
-            "row": row if table.row is None else table.row,
-        }
-        for name, value in parts.items():
+        first = partition if table.partition is None else table.partition
+        second = row if table.row is None else table.row
+        for name, value in (("partition", first), ("row", second)):
             if value is None:
                 self.file.report(f"{name} is missing", path, "key")
-        first, second = parts["partition"], parts["row"]
         if first is None or second is None:
             return None
         first, second = self.file.corrections.templates(subject, first, second, self.shape, self.file.years)
@@ -286,9 +282,8 @@ def _is_filled(table: object) -> bool:
 def _derived(table: Any, key: Any) -> Derived:
     """Return the derived data that a table declares; the table's keys are its arguments."""
     declared: dict[str, Any] = table.__dict__
-    arguments: dict[str, Any] = {
-        name: value for name, value in declared.items() if name not in ("pattern", "key", "store", "table")
-    }
+    others = ("pattern", "key", "store", "table")
+    arguments: dict[str, Any] = {name: value for name, value in declared.items() if name not in others}
     match table:
         case tables.IntraTable():
             return IntraPartitionIndex(key, **arguments)

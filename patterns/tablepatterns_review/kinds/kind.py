@@ -28,12 +28,9 @@ Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 class SampleCall:
     """The parameters of a call.
 
-    :param way: the method
     :param via: the derived data that is read; None for the primary rows
     :param given: values, ranges and prefixes of the key's fields
     :param where: conditions on properties
-    :param take: the number of requested entities; None for all
-    :param select: the requested properties; None for all
     :param completes: whether the entity of each row is read too
     """
 
@@ -246,11 +243,7 @@ class SetKind(ABC, Generic[RecipeT]):
     def ask_code(
         self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
     ) -> str | None:
-        """Return a call, with its entities in a list; None if it takes several calls.
-
-        :param name: the expression of the set
-        :param index: the constant of the derived data that is read
-        """
+        """Return a call on the set `name`, with its entities in a list; None if it takes several calls."""
         key, options = [*([index] if index else []), literal(sample_call.given)], condition_code(sample_call)
         match sample_call.way:
             case "get" | "find" | "find_all" | "totals":

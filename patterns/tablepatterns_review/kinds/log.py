@@ -40,7 +40,6 @@ def line_bytes(log: DeclaredLog) -> int:
 
 
 def entries_of(log: DeclaredLog, years: float) -> float:
-    """Return how many entries there are after so many years."""
     if log.retention_days is None:
         return (log.count or 0) + log.rate * years * YEAR
     kept_seconds = log.rate * log.retention_days * DAY
@@ -171,11 +170,10 @@ def reading(log: DeclaredLog, seconds: float) -> Reading:
 def _read_from(log: DeclaredLog, begins: float, seconds: float) -> Reading:
     earliest = _MIDNIGHT + timedelta(seconds=begins)
     kept_hours = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
-    parts: list[tuple[Reading, float]] = []
+    parts, blobs = list[tuple[Reading, float]](), blobs_an_hour(log)
     for prefix in prefixes(log.prefix, earliest, earliest + timedelta(seconds=seconds)):
-        listed = min(_HOURS_OF[len(prefix.strip("/").split("/")) - 1], kept_hours, seconds / HOUR + 1) * blobs_an_hour(
-            log
-        )
+        hours = _HOURS_OF[len(prefix.strip("/").split("/")) - 1]
+        listed = min(hours, kept_hours, seconds / HOUR + 1) * blobs
         parts.append((Reading(max(1, math.ceil(listed / MAX_PAGE_BLOBS)), listed=listed), 1.0))
     for start, end, times in _hours(begins / HOUR, (begins + seconds) / HOUR, kept_hours):
         parts += ((_opened(log, write, start, end), times * write.writers) for write in log.writes)
@@ -211,7 +209,6 @@ def _opened(log: DeclaredLog, write: LogWrite, start: float, end: float) -> Read
 
 
 def _pieces(size: float, end: float, blobs: float = 1.0) -> Reading:
-    """Return what is read of so many blobs, up to a part of each."""
     all_of_it = max(1, math.ceil(size / PIECE_BYTES))
     pieces = min(all_of_it, math.floor(min(1.0, end) * size / PIECE_BYTES) + 1)
     return Reading(pieces=blobs * pieces, size=blobs * min(size, pieces * PIECE_BYTES))

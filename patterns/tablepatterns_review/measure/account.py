@@ -126,17 +126,14 @@ _LARGE: Final = 1_000_000
 
 @dataclass(frozen=True)
 class SampleDesign(SizedDesign):
-    """A design with as few entities as its sample: all that measuring reads, so equal ones have equal costs.
-
-    It has no rates, growth and readers. `spans` has the age of the oldest entity of each set, by its name.
-    """
+    """A design with as few entities as its sample and no rates, and how old the oldest entity of each set is."""
 
     spans: Mapping[str, timedelta]
 
     def part(self, names: Collection[str]) -> SampleDesign:
         sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
-        tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
-        spans = {declared_set.name: self.spans[declared_set.name] for declared_set in sets}
+        tables = {of.name: self.tables[of.name] for of in sets}
+        spans = {of.name: self.spans[of.name] for of in sets}
         return SampleDesign(replace(self.design, sets=sets), tables, spans)
 
 
@@ -146,10 +143,7 @@ def declared_sizes(design: Design) -> SizedDesign:
 
 
 def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
-    """Return a design with the declared number of entities, but at most `most` per set.
-
-    :param fewest_values: the minimum number of different values that a field keeps in a sample
-    """
+    """Return a design with up to `most` entities per set, and at least `fewest_values` different values per field."""
     with connect() as storage:
         sample_sets = _sample_sets(design, storage, create_sets(design, storage))
     sampled_sets = (_sampled(of, sample_sets[of.name], most, fewest_values) for of in design.sets)
@@ -173,21 +167,15 @@ def _sampled(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest
 
 
 def _sample_sets(design: Design, storage: Storage, keepers: Mapping[str, SetRecipe]) -> dict[str, SampleSet]:
-    return {
-        declared_set.name: kind_of(declared_set).sample(keepers[declared_set.name], storage)
-        for declared_set in design.sets
-    }
+    return {of.name: kind_of(of).sample(keepers[of.name], storage) for of in design.sets}
 
 
 @dataclass(frozen=True)
 class SampleAccount:
-    """The sets of a design on an account, with sample entities.
+    """The sets of a design on an account, with sample entities; all by the name of the set.
 
     :param made: the design with the number of sample entities
-    :param kept: the sets, by name
-    :param samples: the entities of each set, by its name
-    :param rejected: why the entities of a set cannot be stored, by its name
-    :param archives: what archives the entities of a set, by its name
+    :param rejected: why the entities of a set cannot be stored
     """
 
     storage: Storage
@@ -205,24 +193,23 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     sample_sets = _sample_sets(design, storage, recipes)
     samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
     samples = _without_archived(design, referring(design, samples))
-    archives = {declared_set.name: archive_of(storage, declared_set, recipes) for declared_set in design.sets}
-    account = SampleAccount(
-        storage, of, sample_sets, samples, {}, {name: archive for name, archive in archives.items() if archive}
-    )
+    possible_archives = {of.name: archive_of(storage, of, recipes) for of in design.sets}
+    archives = {name: archive for name, archive in possible_archives.items() if archive is not None}
+    rejected: dict[str, str] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
         name = declared_set.name
         # An entity that cannot be stored is a finding, not the end of the review
         reason = rejection(partial(sample_sets[name].load, samples[name].stored))
         if reason is not None:
-            account.rejected[name] = reason
+            rejected[name] = reason
     for declared_set in design.sets:
         name = declared_set.name
-        if any(query.archived for query in declared_set.queries) and name not in account.rejected:
+        if any(query.archived for query in declared_set.queries) and name not in rejected:
             # Queries of the archive have an entity to read
             with suppress(TablePatternsError, HttpResponseError):
                 sample_sets[name].insert(samples[name].spare[-1])
-                archive_now(storage, account.archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
-    return account
+                archive_now(storage, archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
+    return SampleAccount(storage, of, sample_sets, samples, rejected, archives)
 
 
 def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
@@ -243,11 +230,10 @@ def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str
     for declared_set in design.sets:
         target = archive_set(design, declared_set)
         if target is not None:
-            sample, names = samples[declared_set.name], declared_set.key.fields
+            sample = samples[declared_set.name]
             moved = [*inactive(sample.stored), *sample.spare]
-            samples_by_set[target.name] = without(
-                samples_by_set[target.name], [{name: of[name] for name in names} for of in moved]
-            )
+            keys = [{name: fields[name] for name in declared_set.key.fields} for fields in moved]
+            samples_by_set[target.name] = without(samples_by_set[target.name], keys)
     return samples_by_set
 
 

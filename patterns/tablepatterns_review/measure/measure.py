@@ -50,11 +50,7 @@ _EMPTY_TABLE: Final = "ReviewNoRows"
 
 
 def measure(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
-    """Run every access pattern of a design, and return the cost of each, in declaration order.
-
-    :param most: the maximum number of entities per set
-    :param measurements: what was measured before
-    """
+    """Run every access pattern, with up to `most` entities per set; return each cost, in declaration order."""
     return rated(design, calls_of(design, most=most, measurements=measurements))
 
 
@@ -62,7 +58,6 @@ def measure(design: Design, *, most: int = MOST, measurements: Measurements | No
 class SampleCost:
     """What an access pattern takes with a sample.
 
-    :param rejected: why it is rejected; None if it is not
     :param follows: whether the derived data that it writes is eventually consistent
     :param sample: the number of sample entities
     :param empty: the size of a response without entities
@@ -101,13 +96,8 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(
-                sample.part({declared_set.name for part in new for declared_set in part.design.sets}), self
-            )
-            self._known += [
-                (part, {declared_set.name: measured[declared_set.name] for declared_set in part.design.sets})
-                for part in new
-            ]
+            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self)
+            self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
@@ -143,10 +133,7 @@ def independent(design: Design) -> list[set[str]]:
 
 
 def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
-    """Return what a set may share with others: tables, containers, an archive, copied fields and transactions.
-
-    :param atomic: the writes that are in transactions of other sets
-    """
+    """Return what a set may share with others; `atomic` has the writes that are in transactions of other sets."""
     stores = {
         ("table", declared_set.table),
         *(derived.placement.store_name(declared_set.table) for derived in declared_set.derived),
@@ -155,10 +142,10 @@ def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
     copied = {id(profile.filled_from or derived) for derived, profile in declared_set.profiles()}
     named = {write.name for write in declared_set.writes}.intersection(atomic)
     writes = {("write", name) for name in named.union(*(write.atomic_with for write in declared_set.writes))}
-    archives = (
-        [declared_set.archive.to] if declared_set.archive is not None and declared_set.archive.to is not None else []
-    )
-    return {*found, *copied, *writes, *(("set", name) for name in (declared_set.name, *archives))}
+    sets = {("set", declared_set.name)}
+    if declared_set.archive is not None and declared_set.archive.to is not None:
+        sets.add(("set", declared_set.archive.to))
+    return {*found, *copied, *writes, *sets}
 
 
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
@@ -315,24 +302,16 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
     with connect(engine) as storage:
         stand = set_up(of, storage)
         empty = _empty(stand)
-        query_costs = {
-            declared_set.name: [
-                measurements.counted(_asked(stand, declared_set, query, empty)) for query in declared_set.queries
-            ]
-            for declared_set in of.design.sets
-        }
+        costs: dict[str, list[SampleCost]] = {declared_set.name: [] for declared_set in of.design.sets}
+        for declared_set in of.design.sets:
+            for query in declared_set.queries:
+                costs[declared_set.name].append(measurements.counted(_asked(stand, declared_set, query, empty)))
         # Last, since they change the data
         sources = {name: Source(sample) for name, sample in stand.samples.items()}
-        write_costs = {
-            declared_set.name: [
-                measurements.counted(_written(stand, declared_set, write, sources)) for write in declared_set.writes
-            ]
-            for declared_set in of.design.sets
-        }
-    return {
-        declared_set.name: [*query_costs[declared_set.name], *write_costs[declared_set.name]]
-        for declared_set in of.design.sets
-    }
+        for declared_set in of.design.sets:
+            for write in declared_set.writes:
+                costs[declared_set.name].append(measurements.counted(_written(stand, declared_set, write, sources)))
+    return costs
 
 
 def _empty(stand: SampleAccount) -> float:
@@ -345,20 +324,17 @@ def _empty(stand: SampleAccount) -> float:
 def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
     size, rejected = len(stand.samples[declared_set.name].stored), stand.rejected.get(declared_set.name)
     if query.archived:
-        archive, key = (
-            stand.archives[declared_set.name],
-            stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set)),
-        )
+        archive = stand.archives[declared_set.name]
+        key = stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set))
         with metered(stand.storage) as metering:
             reason = rejection(partial(archive.get, key))
         return SampleCost(metering.taken, rejected or reason, True, size)
     way = best_way(declared_set, query)
-    each = sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way))
     weighted_costs: list[tuple[CallCost, float]] = []
-    for one in each:
-        call_cost, reason = _run(stand, declared_set, way, one)
+    for question in sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way)):
+        call_cost, reason = _run(stand, declared_set, way, question)
         rejected = reason or rejected
-        weighted_costs.append((call_cost, one.weight))
+        weighted_costs.append((call_cost, question.weight))
     return SampleCost(mean(weighted_costs), rejected, way.is_eventual, size, empty)
 
 
@@ -369,7 +345,10 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
     """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
-    names = _single(declared_set, way.query)
+    if way.query.filter is not None:
+        names = list(declared_set.key.partition_fields)
+    else:
+        names = [name for name, how in way.query.known.items() if how == "="]
     first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
     return questions(shape, way.query, sample, names, first or names[:1], most)
@@ -429,13 +408,6 @@ def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 
-def _single(declared_set: DeclaredSet, query: Query) -> list[str]:
-    """Return the fields that a call gives single values for; for a filter, those of the partition."""
-    if query.filter is not None:
-        return list(declared_set.key.partition_fields)
-    return [name for name, how in query.known.items() if how == "="]
-
-
 def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
     if way.method in ("get", "find", "totals"):
         return 2
@@ -445,7 +417,6 @@ def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
 
 
 def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
-    """Make a call, and return its cost, or the reason of a rejection."""
     ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
     sample_set = stand.kept[declared_set.name]
     if ask.way in ("range", "find"):

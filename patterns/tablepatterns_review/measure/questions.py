@@ -72,12 +72,10 @@ def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: fl
 
 def _one_of(numbers: Sequence[int], sample: Sample, remaining_names: Sequence[str], at: int) -> int:
     """Return an entity of a partition, with other values of the remaining fields each time."""
-    by_values = (
-        {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
-        if remaining_names
-        else {}
-    )
-    choices = [by_values[values] for values in sorted(by_values)] or list(numbers)
+    choices = list(numbers)
+    if remaining_names:
+        by_values = {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
+        choices = [by_values[values] for values in sorted(by_values)]
     return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
 
 
@@ -143,7 +141,6 @@ def _conditions(declared_set: DeclaredSet, way: Way, values: Mapping[str, Any]) 
 
 
 def _bounds(key: Key, arguments: Mapping[str, Any]) -> list[Comparison]:
-    """Return the bounds of the RowKey."""
     return [comparison for comparison in comparisons(range_filter(key.range(arguments))) if comparison.name == "RowKey"]
 
 

@@ -25,11 +25,7 @@ _LOOKS: Final = ("Get", "Query", "List")
 
 @dataclass(frozen=True)
 class CallCost:
-    """The cost of requests; the names are those of `outcome.Measured`.
-
-    :param partitions: the number of partitions of tables; 0 if a request searched all
-    :param classes: the labels of the classes of its queries
-    """
+    """The cost of requests, named as in `Measured`; it has 0 partitions if a request searched all."""
 
     requests: float = 0
     transactions: float = 0

@@ -106,10 +106,7 @@ class Part:
         like: Fields,
         archive: Archive[Storage] | None = None,
     ) -> Part:
-        """Return the write of the next entity; if there is none left to change, another one is stored first.
-
-        :param like: fields that it shares with the entities of the same transaction
-        """
+        """Return the write of the next entity, with the fields of `like`; if none is left, one is stored first."""
         if archive is not None and is_of_archive(declared_set, write):
             leaving = source.inactive() or source.add(sample_set, like)
             source.forget(leaving)
@@ -117,10 +114,8 @@ class Part:
         if write.operation == "insert":
             return cls(declared_set, sample_set, write, {**source.spare(), **like}, {})
         fields = source.stored(like) or source.add(sample_set, like)
-        if write.operation == "delete":
-            source.forget(fields)
-        if set(write.changes).intersection(declared_set.key.fields):
-            # It has another key from now on
+        if write.operation == "delete" or set(write.changes).intersection(declared_set.key.fields):
+            # It has no key, or another one, from now on
             source.forget(fields)
         names = write.changes or [name for name in fields if name not in declared_set.key.fields]
         # Another reference may not exist
@@ -135,7 +130,6 @@ class Part:
         return not set(self.changes).isdisjoint(self.declared.key.partition_fields)
 
     def execute(self) -> None:
-        """Execute the write by itself."""
         if self.archive is not None:
             archive_now(self.kept.storage, self.archive, self.kept.key_of(self.fields))
             return
@@ -166,9 +160,9 @@ def how(declared_set: DeclaredSet, write: Write, other_sets: Sequence[DeclaredSe
     alone = _word(declared_set, write)
     if not other_sets:
         return alone
-    if shares_partition([declared_set, *other_sets]):
-        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.atomic_with)})"
-    return f"EventualTransaction.start({alone}, {', '.join(write.atomic_with)})"
+    is_one = shares_partition([declared_set, *other_sets])
+    transaction = "EntityGroupTransaction.commit" if is_one else "EventualTransaction.start"
+    return f"{transaction}({alone}, {', '.join(write.atomic_with)})"
 
 
 def _word(declared_set: DeclaredSet, write: Write) -> str:
@@ -189,11 +183,8 @@ def _word(declared_set: DeclaredSet, write: Write) -> str:
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
     """Whether entities of these sets with equal partition fields are in one partition."""
-    places = {
-        (declared_set.table.lower(), declared_set.key.partition_template, kind_of(declared_set).groups_writes)
-        for declared_set in sets
-    }
-    return len(places) == 1 and next(iter(places))[2]
+    places = {(of.table.lower(), of.key.partition_template) for of in sets}
+    return len(places) == 1 and all(kind_of(of).groups_writes for of in sets)
 
 
 _MOST_INACTIVE: Final = 8

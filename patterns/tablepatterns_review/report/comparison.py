@@ -50,7 +50,6 @@ def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
 
 
 def _figures(call: Measured | None) -> list[str]:
-    """Return the class, the figures and the cost of an access pattern."""
     if call is None:
         return ["none"] * (2 + len(_FIGURES))
     cost = "none" if call.cost_a_month is None else sum_of_money(call.cost_a_month)

@@ -104,7 +104,6 @@ def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
 
 
 def cost_sentence(reviewed: Reviewed) -> str:
-    """Return a sentence about the most expensive access pattern."""
     if not reviewed.measured:
         return "The design has no access patterns"
     all_costs = costs(reviewed)
@@ -120,7 +119,6 @@ def cost_sentence(reviewed: Reviewed) -> str:
 
 
 def heat_sentence(heat: TableLoad) -> str:
-    """Return a sentence about the peak of a table's busiest partition."""
     if not heat.partitions:
         return f"{plain(heat.table)}: no requests"
     first = heat.partitions[0]
@@ -134,7 +132,6 @@ def heat_sentence(heat: TableLoad) -> str:
 
 
 def target_sentence(reviewed: Reviewed) -> str:
-    """Return sentences about the tables with a partition over its target, and about the account."""
     account = reviewed.account
     whole = of_target(account.peak / account.target)
     sentence = f"The account takes {whole} of {number(account.target)} requests a second."
@@ -151,11 +148,7 @@ def target_sentence(reviewed: Reviewed) -> str:
 
 
 def scans(reviewed: Reviewed) -> int:
-    return sum(
-        1
-        for measured_set in reviewed.measured
-        if measured_set.query_class and measured_set.query_class > QueryClass.RANGE
-    )
+    return sum((call.query_class or QueryClass.POINT) > QueryClass.RANGE for call in reviewed.measured)
 
 
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}

@@ -147,7 +147,6 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
 
 
 def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
-    """Yield the figures, the consistency and the requests of each access pattern."""
     walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
     consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
     for call in reviewed.measured:
@@ -242,5 +241,4 @@ def _touched(call: Measured) -> tuple[str, str]:
 
 
 def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
-    """Return the numbers of the rows that requests read, returned and wrote."""
     return {mark: list(dict.fromkeys(row for step in steps for row in getattr(step, mark))) for mark in _MARKS}

@@ -134,7 +134,6 @@ def wanted(measured_set: Measured) -> float:
 
 
 def needless_reads(measured_set: Measured) -> float:
-    """Return how many entities one call reads but does not need."""
     return max(0.0, measured_set.examined - wanted(measured_set))
 
 

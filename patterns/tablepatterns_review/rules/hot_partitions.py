@@ -198,7 +198,6 @@ def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWri
 
 
 def _load_of_busiest(access: MeasuredQuery | MeasuredWrite) -> float:
-    """Return the work of an access pattern in the busiest of its partitions."""
     measured = access.measured
     work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
     return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
@@ -223,7 +222,6 @@ def _is_log(context: RuleContext, declared_set: DeclaredSet) -> bool:
 
 
 def _reaches(context: RuleContext, heat: TableLoad) -> str:
-    """Describe the peak of a table's busiest partition, and when it exceeds the target."""
     hottest = heat.partitions[0]
     is_scanned = any(
         query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries()
@@ -235,7 +233,6 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
 
 
 def _cooled(heat: TableLoad) -> str:
-    """Describe the peak of the busiest partition after spreading it."""
     return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 

@@ -297,7 +297,6 @@ def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Fi
 
 
 def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    """Yield a finding if the entities of a set are single points of a series."""
     slot = _slot(declared_set)
     query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
     if not slot or query is None:

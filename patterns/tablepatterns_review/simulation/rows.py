@@ -14,7 +14,7 @@ from tablepatterns.key import Key
 
 from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design
-from ..key_parts import pieces_of
+from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
 from ..kinds.spread import Spread
@@ -48,8 +48,7 @@ class _Family:
     @property
     def fixed(self) -> int:
         """The number of literal characters in the key template; more make a match more certain."""
-        templates = (self.key.partition_template, self.key.row_template)
-        return sum(len(piece.literal) + (piece.width or 0) for template in templates for piece in pieces_of(template))
+        return sum(len(piece.literal) + (piece.width or 0) for piece in pieces_of_key(self.key))
 
 
 @lru_cache(maxsize=1024)

@@ -17,8 +17,9 @@ from tablepatterns_explore.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
+from ..kinds import kind_of
 from ..kinds import log as logs
-from ..kinds.periods import PERIOD_DAYS, Periods
+from ..kinds.periods import Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
@@ -138,7 +139,7 @@ class _Simulator:
         if is_of_retention(declared_part, access) and isinstance(sample_set, Periods):
             oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
-            kept_days = PERIOD_DAYS[sample_set.tables.period.value]
+            kept_days = kind_of(declared_part).period_days(declared_part) or 0.0
             kept_days += declared_part.retention.days if declared_part.retention else 0
             # The oldest table has just expired
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
@@ -196,11 +197,7 @@ class _Simulator:
         remaining_contents: Contents,
         contents: Contents,
     ) -> tuple[str, str | None]:
-        """Describe what a crash of the process of a write leaves, before and after workers have run.
-
-        :param remaining_contents: what the crash leaves, which is in the account
-        :param contents: what the write leaves when it is completed
-        """
+        """Describe what a crash after a request leaves, which is in the account, before and after workers have run."""
         # Other names than those that the process chose
         self._chance.turn_to(f"{declared_part.name}: {write.name}, after a crash")
         if isinstance(declared_part, DeclaredLog):
