@@ -102,7 +102,7 @@ def declaration(value: Any) -> str:
 
 
 class Names:
-    """Identifiers that are unique in a module, and not among those that are used already."""
+    """Identifiers that are unique in a module."""
 
     def __init__(self, used: Iterable[str] = ()) -> None:
         self._used = {*used, *dir(builtins), *keyword.kwlist, *keyword.softkwlist}

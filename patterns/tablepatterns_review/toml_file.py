@@ -136,8 +136,6 @@ _BOUNDS: Final = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with a file: the key, and a sentence with what is wrong and what to do."""
-
     path: TomlPath
     says: str
 

@@ -33,7 +33,6 @@ class Volume:
 
 
 def grown(shape: Shape, years: float) -> float:
-    """Return the number of entities after a number of years."""
     count, most = max(0.0, shape.count + shape.net_growth * years), shape.moves.most
     return count if most is None else min(count, max(most, shape.count))
 

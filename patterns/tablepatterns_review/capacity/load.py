@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.filters import QueryClass
 
-from ..design.archives import archive_set, is_of_archive
+from ..design.archives import archive_set, is_of_archive, rate_of
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, names_one, values_of
@@ -105,7 +105,7 @@ def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Part
     """Return the partitions of a set's primary rows, or of its derived rows in a table."""
     key = None if via is None else declared_set.profile(via).table_key
     buckets = 1 if key is not None else kind_of(declared_set).buckets(declared_set)
-    inserts = sum(write.rate for write in declared_set.writes if write.operation == "insert")
+    inserts = rate_of(declared_set, "insert")
     shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year

@@ -226,7 +226,6 @@ def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
 
 
 def _buckets(count: int) -> list[str]:
-    """Return the prefixes of the PartitionKeys of the first buckets."""
     if count == 1:
         return [""]
     width = max(2, len(str(count - 1)))

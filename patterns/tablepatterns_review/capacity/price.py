@@ -17,7 +17,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from ..design.model import STRICT, Design, Write
+from ..design.model import Design, StrictTable, Write
 from ..model import Bill, BillLine, Measured, part_of
 from ..toml_file import Problem, TomlFile, lines
 from .growth import grown_call, volume_of
@@ -71,20 +71,16 @@ Text: TypeAlias = Annotated[str, MinLen(1)]
 
 
 @dataclass(frozen=True)
-class Capacity:
+class Capacity(StrictTable):
     """The price of a GB per month, with one kind of redundancy."""
-
-    __pydantic_config__ = STRICT
 
     tables: Price
     blobs: Price
 
 
 @dataclass(frozen=True)
-class _Operations:
+class _Operations(StrictTable):
     """The prices of 10,000 operations, by the kinds of `Operation`."""
-
-    __pydantic_config__ = STRICT
 
     table_reads: Price
     table_scans: Price
@@ -96,10 +92,8 @@ class _Operations:
 
 
 @dataclass(frozen=True)
-class _PriceFile:
+class _PriceFile(StrictTable):
     """The keys of a price file; `PriceTable` documents them."""
-
-    __pydantic_config__ = STRICT
 
     currency: Text
     dated: date
@@ -111,7 +105,6 @@ class _PriceFile:
     per_gb_month: Mapping[str, Capacity]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the errors in combinations of values."""
         if self.redundancy not in self.per_gb_month:
             says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
             yield Problem(("redundancy",), says)

@@ -115,7 +115,6 @@ def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
 
 
 def _text(piece: Piece, fields: Mapping[str, Field], largest: bool) -> int:
-    """Return the number of characters of a field in a key."""
     if piece.name is None or piece.width is not None:
         return piece.width or 0
     field = fields.get(piece.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
+from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write, WriteOperation
 
 
 def archive_name(policy: ArchivePolicy) -> str:
@@ -70,7 +70,7 @@ def _sources_first(design: Design) -> list[DeclaredSet]:
 
 def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> Moves:
     shape, policy, retention = declared_set.shape, declared_set.archive, declared_set.retention
-    rates = max(0.0, _rate(declared_set, "insert") - _rate(declared_set, "delete") + received_rate)
+    rates = max(0.0, rate_of(declared_set, "insert") - rate_of(declared_set, "delete") + received_rate)
     added = max(shape.growth, received) or rates * YEAR
     here = Moves(received, received_rate=received_rate, net=max(0.0, received - shape.growth))
     if policy is None or policy.is_late(retention):
@@ -87,5 +87,6 @@ def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> 
     return replace(here, archived=archived, archived_rate=policy.rate, net=added - archived - shape.growth)
 
 
-def _rate(declared_set: DeclaredSet, operation: str) -> float:
+def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:
+    """Return how many entities per second the declared writes insert, update or delete."""
     return sum(write.rate for write in declared_set.writes if write.operation == operation)

@@ -97,7 +97,8 @@ class Spread(SampleSet):
 
     def prepare(self, ask: SampleCall) -> None:
         # The first range of an object reads the settings of the buckets
-        self.ask(replace(ask, take=1))
+        if ask.way in ("range", "find"):
+            self.ask(replace(ask, take=1))
 
     def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":

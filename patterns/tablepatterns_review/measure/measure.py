@@ -22,7 +22,7 @@ from tablepatterns_engine import Clock, Engine
 
 from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
-from ..design.archives import archive_write, is_of_archive, with_moves
+from ..design.archives import archive_write, is_of_archive, rate_of, with_moves
 from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
 from ..kinds import kind_of
@@ -31,7 +31,7 @@ from ..model import Measured
 from ..planner import Way, best_way
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .questions import Question, questions, sample_call
-from .sample import NOW, equal, found_by, scaled_results, width_of
+from .sample import NOW, equal, equal_names, found_by, scaled_results, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
@@ -125,7 +125,7 @@ def independent(design: Design) -> list[set[str]]:
     atomic = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
     for declared_set in design.sets:
         uses, names = _uses(declared_set, atomic), {declared_set.name}
-        for group in [each for each in groups if not each[0].isdisjoint(uses)]:
+        for group in [group for group in groups if not group[0].isdisjoint(uses)]:
             groups.remove(group)
             uses, names = uses | group[0], names | group[1]
         groups.append((uses, names))
@@ -134,10 +134,8 @@ def independent(design: Design) -> list[set[str]]:
 
 def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
     """Return what a set may share with others; `atomic` has the writes that are in transactions of other sets."""
-    stores = {
-        ("table", declared_set.table),
-        *(derived.placement.store_name(declared_set.table) for derived in declared_set.derived),
-    }
+    own = declared_set.table
+    stores = [("table", own), *(derived.placement.store_name(own) for derived in declared_set.derived)]
     found = {(kind, name.lower()) for kind, name in stores}
     copied = {id(profile.filled_from or derived) for derived, profile in declared_set.profiles()}
     named = {write.name for write in declared_set.writes}.intersection(atomic)
@@ -183,10 +181,7 @@ def with_implied_writes(design: Design) -> Design:
 def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
     retention, moves, move = declared_set.retention, declared_set.shape.moves, archive_write(declared_set)
     if retention is not None:
-        inserted, deleted = (
-            sum(write.rate for write in declared_set.writes if write.operation == operation)
-            for operation in ("insert", "delete")
-        )
+        inserted, deleted = rate_of(declared_set, "insert"), rate_of(declared_set, "delete")
         expired = (inserted + moves.received_rate) - (deleted + moves.archived_rate)
         if not (inserted or deleted or moves.received_rate or moves.archived_rate):
             # Without declared inserts, the existing ones are deleted evenly
@@ -345,10 +340,8 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
     """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
-    if way.query.filter is not None:
-        names = list(declared_set.key.partition_fields)
-    else:
-        names = [name for name, how in way.query.known.items() if how == "="]
+    # A filter gives single values for the partition
+    names = equal_names(way.query) if way.query.filter is None else list(declared_set.key.partition_fields)
     first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
     return questions(shape, way.query, sample, names, first or names[:1], most)
@@ -419,8 +412,7 @@ def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
 def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
     ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
     sample_set = stand.kept[declared_set.name]
-    if ask.way in ("range", "find"):
-        sample_set.prepare(ask)
+    sample_set.prepare(ask)
     with metered(stand.storage) as taken:
         rejected = rejection(lambda: sample_set.ask(ask))
     return taken.taken, rejected

@@ -16,7 +16,7 @@ from tablepatterns.key.ranges import Between, Prefix
 from ..design.model import DeclaredSet, Query, Shape
 from ..kinds.kind import SampleCall
 from ..planner import Way, partition_as_row
-from .sample import Sample, names_one, range_share, skewed_field
+from .sample import Sample, equal_names, names_one, range_share, skewed_field
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
@@ -116,7 +116,7 @@ def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], sh
         texts = [row[name] for row in sample.stored] or [value]
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))))
         return prefix(value[: shared + min(_LETTERS, max(1, round(-math.log10(share))))])
-    single = [equal_name for equal_name, match_kind in query.known.items() if match_kind == "="]
+    single = equal_names(query)
     alike = [row for row in sample.stored if all(row[field] == about[field] for field in single)]
     values = sorted(row[name] for row in alike) or [value]
     width = max(1, round(share * len(values)))

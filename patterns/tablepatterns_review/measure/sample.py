@@ -106,10 +106,10 @@ def shared(values: Zipf, zipf: Zipf) -> float:
     return values.share(1) * zipf.share(1) / both.share(1)
 
 
-def equal(shape: Shape, names: Collection[str], skew: float, equal_names: Collection[str]) -> float:
-    """Return how many entities have the requested values in these fields, if the call gives all `equal_names`."""
+def equal(shape: Shape, names: Collection[str], skew: float, single: Collection[str]) -> float:
+    """Return how many entities have the requested values in these fields, if the call gives those of all `single`."""
     shares = [
-        shared(values_of(shape, name), asked_values(shape, name, equal_names, skew))
+        shared(values_of(shape, name), asked_values(shape, name, single, skew))
         for name in _distinguishing(shape, names)
     ]
     if not shares or not shape.count:
@@ -130,16 +130,17 @@ def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
     return [name for name in names if name not in rising or name == finest]
 
 
-def _equal_names(query: Query) -> list[str]:
+def equal_names(query: Query) -> list[str]:
+    """Return the fields that a call gives single values for."""
     return [name for name, how in query.known.items() if how == "="]
 
 
 def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
     """Return how many entities a call finds on average, by these fields; None for all fields of the call."""
     matches = {name: how for name, how in query.known.items() if names is None or name in names}
-    equal_names = _equal_names(query)
-    found = equal(shape, [name for name in matches if name in equal_names], query.skew, equal_names)
-    ranges = len(set(matches).difference(equal_names))
+    single = equal_names(query)
+    found = equal(shape, [name for name in matches if name in single], query.skew, single)
+    ranges = len(set(matches).difference(single))
     if not ranges or not shape.count:
         return found
     return min(found, max(1.0, found * range_share(shape, query) ** ranges))
@@ -147,11 +148,11 @@ def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -
 
 def range_share(shape: Shape, query: Query) -> float:
     """Return the share of each range in the entities that match the single values."""
-    equal_names = _equal_names(query)
-    ranges = len(query.known) - len(equal_names)
+    single = equal_names(query)
+    ranges = len(query.known) - len(single)
     if query.results is None or not ranges:
         return RANGE_SHARE
-    rest = equal(shape, equal_names, query.skew, equal_names)
+    rest = equal(shape, single, query.skew, single)
     return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
 
 
@@ -159,7 +160,7 @@ def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
     """Return the access pattern for a smaller shape, with ranges that contain the same share."""
     if query.results is None:
         return query
-    names = _equal_names(query)
+    names = equal_names(query)
     rest, left = (equal(shape, names, query.skew, names) for shape in (declared, sample))
     return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
 

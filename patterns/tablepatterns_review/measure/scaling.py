@@ -55,7 +55,6 @@ class Metered:
 
 @contextmanager
 def metered(storage: Storage) -> Generator[Metered, None, None]:
-    """Measure the cost of a block of code on an in-memory account."""
     if storage.engine is None:
         raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
     metered = Metered()

@@ -41,7 +41,6 @@ class Source:
         self._inactive = list(inactive(sample.stored))
 
     def spare(self) -> Fields:
-        """Return an entity that is not stored yet."""
         self._spare.append(self._spare.pop(0))
         return self._spare[-1]
 
@@ -57,7 +56,6 @@ class Source:
         return new_fields
 
     def stored(self, like: Fields) -> Fields | None:
-        """Return a stored entity with these fields, or None."""
         alike = (number for number, row in enumerate(self._stored) if like.items() <= row.items())
         number = next(alike, None)
         if number is None:

@@ -17,7 +17,6 @@ _FIGURES: Final = {">Requests": "requests", ">Billed": "transactions", ">Examine
 
 
 def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
-    """Return the tables that compare two designs: access patterns, totals, and findings."""
     return _accesses(before, after), _totals(before, after), _findings(before, after)
 
 

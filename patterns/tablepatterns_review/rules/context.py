@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +15,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 from ..capacity.growth import grown
 from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
-from ..measure.sample import asked_values, values_of
+from ..measure.sample import asked_values, equal_names, values_of
 from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..planner import is_in_order, known_fields, knows_partition
 from ..zipf import Zipf
@@ -86,7 +85,6 @@ def key_of(query: MeasuredQuery) -> Key:
 
 
 def partition_known(query: MeasuredQuery) -> bool:
-    """Whether a query gives the partition of the primary rows."""
     return knows_partition(query.of, query.query)
 
 
@@ -144,16 +142,12 @@ def _share(measured_set: Measured) -> float:
         return 1.0
     if measured_set.query_class is QueryClass.TABLE_SCAN:
         return 1.0
-    equal_names = [name for name, how in query.known.items() if how == "="]
-    return math.prod(
-        _busiest(declared_part, name, equal_names, query.skew) for name in declared_part.key.partition_fields
-    )
-
-
-def _busiest(declared_set: DeclaredSet, name: str, equal_names: list[str], skew: float) -> float:
-    """Return the share of the work on a field's most frequent value, which has the most queries and entities."""
-    asked_for = asked_values(declared_set.shape, name, equal_names, skew)
-    return Zipf(asked_for.count, asked_for.exponent + values_of(declared_set.shape, name).exponent).share(1)
+    share, shape = 1.0, declared_part.shape
+    for name in declared_part.key.partition_fields:
+        # The most frequent value has the most queries and the most entities
+        asked_for = asked_values(shape, name, equal_names(query), query.skew)
+        share *= Zipf(asked_for.count, asked_for.exponent + values_of(shape, name).exponent).share(1)
+    return share
 
 
 def waste_severity(measured_set: Measured) -> Severity | None:

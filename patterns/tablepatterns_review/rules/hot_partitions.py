@@ -252,10 +252,10 @@ def _account(context: RuleContext) -> Iterator[Finding]:
 
 
 def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
-    write, buckets = done.write, done.of.settings.get("buckets", 1)
+    write = done.write
     if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
-    busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / (buckets if isinstance(buckets, int) else 1)
+    busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / kind_of(done.of).buckets(done.of)
     writer_rate = write.rate / write.writers * busiest
     if writer_rate < _TOGETHER:
         return

@@ -159,8 +159,7 @@ class _Simulator:
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
         ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
         sample_set = stand.kept[declared_set.name]
-        if ask.way in ("range", "find"):
-            sample_set.prepare(ask)
+        sample_set.prepare(ask)
         return partial(sample_set.ask, ask)
 
     def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
