@@ -53,17 +53,12 @@ class FailOn(str, Enum):
     NEVER = "never"
 
 
-_LEAST: Final = {
-    FailOn.SERIOUS: Severity.SERIOUS,
-    FailOn.WARNING: Severity.WARNING,
-    FailOn.NOTE: Severity.NOTE,
-}
 _ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
 
 
 @dataclass(frozen=True)
 class _Review:
-    """The arguments of a review; `given_form` is None for the form of the extension of `output`, else the console."""
+    """The arguments of a review; without a `given_form`, the extension of `output` decides."""
 
     source: str
     given_form: Form | None
@@ -333,7 +328,7 @@ def review(
         elif watch:
             request.watch()
         else:
-            worst, least = request.run().severity, _LEAST.get(fail_on)
+            worst, least = request.run().severity, Severity.__members__.get(fail_on.name)
             exit_status = int(worst is not None and least is not None and worst >= least)
     except OSError as error:
         fail(error, WRONG_USE, as_json=as_json)

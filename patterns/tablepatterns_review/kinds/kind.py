@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from tablepatterns.entity_set.derived import Derived, profile_of
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import Filter
@@ -42,10 +42,6 @@ class SampleCall:
     select: tuple[str, ...] | None = None
     completes: bool = False
 
-    def index(self, key: Key) -> Any:
-        """Return the index that is read, None for the primary rows; `key` is theirs."""
-        return self.via if self.via is not None and profile_of(self.via, key).layout is not None else None
-
 
 class SampleSet(ABC):
     """A set of a design on an account, which a recipe stores."""
@@ -57,6 +53,7 @@ class SampleSet(ABC):
     def __init__(self, storage: Storage, key: Key) -> None:
         self.storage = storage
         self.key = key
+        self.row_key = key
 
     @abstractmethod
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -139,7 +139,8 @@ def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: S
 
 def range_of(recipe: EntitySet[Storage] | PartitionSpread[Storage], ask: SampleCall, key: Key) -> Sequence[Entity]:
     """Return the entities of a range, or the first ones of it; `key` is that of the primary rows."""
-    via = ask.index(key)
+    is_index = ask.via is not None and profile_of(ask.via, key).layout is not None
+    via: Any = ask.via if is_index else None
     options: dict[str, Any] = {"where": ask.where, "allow": QueryClass.TABLE_SCAN, "select": ask.select}
     if ask.take is None:
         return list(recipe.range(via, ask.given, **options))

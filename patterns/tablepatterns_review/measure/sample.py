@@ -232,11 +232,10 @@ def sample(
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     separators = _separators(keys) if readable else None
-    makers = {
-        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
-        for name, field in _storable(shape, pieces, large, is_wide=is_wide)
-    }
-    values = {name: maker.values(ranks[name]) for name, maker in makers.items()}
+    values: dict[str, list[Any]] = {}
+    for name, field in _storable(shape, pieces, large, is_wide=is_wide):
+        maker = _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
+        values[name] = maker.values(ranks[name])
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
 

@@ -119,12 +119,10 @@ QUEUE_TARGET: Final = Rule(
     ),
     pattern="intra_partition_index",
 )
-ARCHIVE_TOO_FAST: Final = Rule(
+ARCHIVE_TOO_FAST: Final = replace(
+    QUEUE_TARGET,
     name="archive-too-fast",
     finds="an archive sends more messages a second than one queue handles",
-    severity=_LEVELS,
-    why="A queue handles about 2,000 messages of 1 KiB a second.",
-    guide="Scalability targets; eventually consistent transactions pattern",
     says="The moves of {subject} send and delete {now} messages a second{limited}",
     better="Archive more evenly over the day, with a lower peak.",
     pattern="archive",

@@ -17,7 +17,6 @@ from ..design.model import DeclaredSet, Design
 from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
-from ..kinds.spread import Spread
 from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
@@ -92,9 +91,8 @@ def stored_tables(
 
 
 def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Family]:
-    key = sample_set.spread.entity_set.key if isinstance(sample_set, Spread) else declared_set.key
     periods = kind_of(declared_set).time_field(declared_set) is not None
-    yield _Family("primary", declared_set.name, None, declared_set.table.lower(), key, periods)
+    yield _Family("primary", declared_set.name, None, declared_set.table.lower(), sample_set.row_key, periods)
     for via, profile in declared_set.profiles():
         if profile.table_key is not None:
             kind = _CALLED[profile.called]
