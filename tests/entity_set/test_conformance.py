@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from inspect import isfunction
 from typing import Any
 
@@ -16,6 +17,8 @@ from tablepatterns import (
     Key,
     LogTail,
     PartitionSpread,
+    Period,
+    PeriodTables,
     QueryClass,
     Rekey,
     WideEntity,
@@ -26,7 +29,7 @@ from tablepatterns.entity_set.calls import SetCalls
 from tablepatterns.entity_set.commit import Write
 from tablepatterns.entity_set.hooks import SetHooks
 from tablepatterns.entity_set.model_layer import ModelLayer
-from tablepatterns.errors import BadInput
+from tablepatterns.errors import BadInput, EntityChanged
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 JONES: Mapping[str, Any] = {"Department": "Sales", "EmployeeId": 223}
@@ -164,3 +167,31 @@ def test_a_log_tail_is_a_set() -> None:
     log = LogTail(connect(), "Claims", "{Employee}")
     claim = log.append({"Employee": "223", "Amount": 1})
     assert log.update(lambda each: each.update(Amount=2), {name: claim[name] for name in log.key.fields})["Amount"] == 2
+
+
+def test_period_tables_have_the_calls_that_read_and_write_entities() -> None:
+    tables = PeriodTables(connect(), "Logins", Period.DAY, factory=lambda on, name: EntitySet(on, name, KEY))
+    now = tables.account.now()
+    key, other = {**JONES, "At": now}, {**JONES, "EmployeeId": 224, "At": now - timedelta(days=1)}
+    jones = tables.insert({**key, "Name": "Jones"})
+    tables.insert_or_replace({**other, "Name": "Smith"})
+    assert [each and each["Name"] for each in tables.get_many([key, other, {**other, "EmployeeId": 1}])] == [
+        "Jones",
+        "Smith",
+        None,
+    ]
+    assert [each["Name"] for each in tables.take(1, Department="Sales")] == ["Smith"]
+    assert [each["Name"] for each in tables.scan(prop("Name") == "Jones")] == ["Jones"]
+    assert tables.update(lambda each: each.update(Age=34), key)["Age"] == 34
+    with pytest.raises(EntityChanged):
+        tables.replace(jones)
+    tables.merge(key, {"Age": 35}, force=True)
+    tables.insert_or_merge({**other, "Age": 36})
+    assert [each["Age"] for each in tables.range(now - timedelta(days=1), Department="Sales")] == [36, 35]
+    tables.delete(tables.get(key))
+    tables.delete(other, force=True)
+    assert [*tables.scan()] == []
+    with pytest.raises(BadInput, match="token"):
+        tables.page(Department="Sales")
+    with pytest.raises(BadInput, match="one by one"):
+        tables.inserting(key)

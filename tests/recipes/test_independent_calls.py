@@ -236,11 +236,6 @@ def interrupted_copy(world: World) -> list[Any]:
     return [move.process_intents()]
 
 
-@case("rekey.correct")
-def repair_of_copies(world: World) -> list[Any]:
-    return [rekey(world).repair()]
-
-
 @case("rekey.clean_up")
 def deletion_of_old_entities(world: World) -> list[Any]:
     move = rekey(world)

@@ -271,9 +271,12 @@ async def test_recipes_that_take_mappings_reject_what_the_class_rejects(storage:
         bucket="bucket",
         factory=lambda on, table, key: EntitySet(on, table, key, model=Seat),
     )
+    seat = Seat(room="red", day=DAY, seats=5, bucket=0)
+    seat.seats = 500
     with pytest.raises(BadProperty, match="100 seats"):
-        await spread.insert({"room": "red", "day": DAY, "seats": 500})
-    await spread.insert({"room": "red", "day": DAY, "seats": 5})
+        await spread.insert(seat)
+    seat.seats = 5
+    assert (await spread.insert(seat)).seats == 5
 
     def logins(on: Any, name: str) -> Any:
         return EntitySet(on, name, Key("{room}", "{at:ticks}"), model=Login)

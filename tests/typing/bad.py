@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import tablepatterns.aio
 import tablepatterns_review
@@ -11,6 +12,7 @@ from tablepatterns import (
     EntityGroupTransaction,
     EntitySet,
     EntityTypes,
+    IntraPartitionIndex,
     Key,
     LogTail,
     OneOf,
@@ -112,6 +114,33 @@ async def entity_types(storage: Storage) -> None:
     EntityTypes(employees, unknown="ignore")  # WRONG
     OneOf("Employee")  # WRONG
     EntitySet(storage, "Staff", KEY, model=OneOf(Employee)).insert(Department("Sales"))  # WRONG
+
+
+class EmployeeKey(NamedTuple):
+    Department: str
+    EmployeeId: int
+
+
+class EmailKey(NamedTuple):
+    Department: str
+    Email: str
+
+
+def typed_keys_and_filters(storage: Storage) -> None:
+    by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}", EmailKey))
+    people = EntitySet(
+        storage, "Staff", Key("{Department}", "{EmployeeId:06d}", EmployeeKey), model=Employee, derived=[by_email]
+    )
+    people.get(EmployeeKey("Sales"))  # WRONG
+    people.get(EmployeeKey("Sales", "223"))  # WRONG
+    people.get(EmployeeKey(Departmnt="Sales", EmployeeId=223))  # WRONG
+    people.get(EmailKey("Sales", "jo"))  # WRONG
+    people.get_many([EmailKey("Sales", "jo")])  # WRONG
+    people.find(by_email, EmployeeKey("Sales", 223))  # WRONG
+    list(people.query(lambda person: person.EmployeeIdd > 3))  # WRONG
+    list(people.query(lambda person: person.EmployeeId > "3"))  # WRONG
+    list(people.query(lambda person: person.EmployeeId))  # WRONG
+    Key("{Department}", "{EmployeeId:06d}", EmployeeKey("Sales", 223))  # WRONG
 
 
 async def sets_with_a_model(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from azure.data.tables import TableServiceClient
 from azure.data.tables.aio import TableServiceClient as AioTableServiceClient
@@ -225,6 +225,26 @@ def entity_types(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> No
             assert_type(entity, Employee)
     aio_staff = EntityTypes(EntitySet(aio_storage, "Staff", KEY, model=Employee), unknown="raise")
     assert_type(aio_staff.range(Department="Sales"), AsyncIterator[object])
+
+
+class EmployeeKey(NamedTuple):
+    Department: str
+    EmployeeId: int
+
+
+TYPED_KEY = Key("{Department}", "empid_{EmployeeId:06d}", EmployeeKey)
+
+
+def typed_keys_and_filters(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    people = EntitySet(storage, "Staff", TYPED_KEY, model=Employee)
+    assert_type(people.get(EmployeeKey("Sales", 223)), "Employee | None")
+    assert_type(people.get_many([EmployeeKey("Sales", 223)]), "list[Employee | None]")
+    assert_type(people.query(lambda person: (person.Department == "Sales") & (person.Age > 3)), Iterator[Employee])
+    by_age = IntraPartitionIndex(Key("{Department}", "age_{Age:03d}_{EmployeeId:06d}"))
+    assert_type(people.find(by_age, Department="Sales", Age=3, EmployeeId=1), "Employee | None")
+    aio_people = EntitySet(aio_storage, "Staff", TYPED_KEY, model=Employee)
+    found = aio_people.get(EmployeeKey("Sales", 223))
+    _ = assert_type(found, Coroutine[Any, Any, Employee | None])
 
 
 def sets_of_several_classes(storage: Storage) -> None:

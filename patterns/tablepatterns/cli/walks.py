@@ -52,9 +52,8 @@ class Position(Protocol):
 
 
 class ResumeTokens:
-    """The tokens from which interrupted work continues, in a file.
+    """The tokens from which interrupted work continues, in a file that need not exist.
 
-    :param path: the file; it need not exist
     :param continues: whether to continue from it; otherwise its tokens are of earlier work, and are replaced
     """
 
@@ -93,8 +92,6 @@ class Walks:
     """Walks over tables, one after another: each shows its progress and can be resumed.
 
     :param command: the command, which names the resume file unless the user does
-    :param storage: the target for the function that the command names
-    :param resume: the file that the user named
     :param pace: `max_per_second` and `max_concurrency`
     """
 
@@ -125,7 +122,6 @@ class Walks:
         """Return the last report of a walk.
 
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
-        :param kind: the class of the reports
         :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
         token, reports = self.tokens[work], list[P]()
@@ -135,10 +131,8 @@ class Walks:
 
             def after_page(report: P) -> None:
                 reports[:] = [report]
-                values = {name: getattr(report, attribute) for name, attribute in figures.items()}
-                self._done[work] = {
-                    name: len(value) if isinstance(value, tuple) else value for name, value in values.items()
-                }
+                values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
+                self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, report.token)
 
@@ -179,12 +173,7 @@ def _text(done: Mapping[str, int] | Sequence[str]) -> str:
 
 
 def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command the options `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`.
-
-    It receives them as the parameter `walks`.
-
-    :param group: the command's group
-    """
+    """Give a command `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`, as its parameter `walks`."""
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
         signature = inspect.signature(function, eval_str=True)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from ..argument_types import Arguments, Kind, checked
 from ..entity import Entity, Modify
 from ..errors import TablePatternsError
-from ..key import K
+from ..key import K, Key
 from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
 from ..retry import RETRY_FOR
 from .commit import E
-from .derived import Index
 
 if TYPE_CHECKING:
     from .model_layer import ModelLayer
@@ -82,8 +81,12 @@ class _InstanceArguments(Arguments):
 
 if TYPE_CHECKING:
 
+    class _Keyed(Protocol[K2]):
+        @property
+        def key(self) -> Key[K2]: ...
+
     class _Find(Protocol[R]):
-        def __call__(self, via: Index[K2], key: K2 | None = None, /, **fields: Any) -> R: ...
+        def __call__(self, via: _Keyed[K2], key: K2 | None = None, /, **fields: Any) -> R: ...
 
     class finding(Generic[T]):  # noqa: N801 - it is used as a decorator
         """The recipe `find`, which takes the class of the key of an index."""

@@ -21,11 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty, short_repr
-from ..key import K, Key
+from ..key import Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -339,10 +339,10 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
     return [operation for operation in operations if operation is not None]
 
 
-class Index(Derived, Generic[K]):
+class Index(Derived):
     """One row for each entity under a second key, to look up and sort entities by that key."""
 
-    key: Key[K]
+    key: Key[Any]
     """The key of the index rows."""
     include: frozenset[str] | None = None
     """The fields that the rows hold; None for all. Fields of the keys are always included."""

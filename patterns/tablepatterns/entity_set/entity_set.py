@@ -116,9 +116,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
         super().__init__(account)
         check_least("lease", lease, 1, BadDesign)
         self.schema = schema
-        self.key = key
+        self.key = cast("Key[Any]", key)
         self.derived = _all_of(Derived, "derived", derived)
-        self._primary = RowLayout(key)
+        self._primary = RowLayout(self.key)
         with locating(f"table {table}"):
             self.table = account.table(table)
             all_mappings: Sequence[PropertyMapping] = _all_of(PropertyMapping, "mappings", mappings)
@@ -126,9 +126,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 from .model_layer import as_declared
 
                 self.table, self._names, all_mappings = as_declared(model, self.table, all_mappings)
-            self._identity = SetIdentity(identity_of(account), table.lower(), key)
-            self._mappings = Mappings.of(account, table, key, all_mappings)
-            check_compatible(table, key, self.derived, self._mappings)
+            self._identity = SetIdentity(identity_of(account), table.lower(), self.key)
+            self._mappings = Mappings.of(account, table, self.key, all_mappings)
+            check_compatible(table, self.key, self.derived, self._mappings)
             if self._names is not None:
                 self._names.check_shared(self.derived)
             self._declare()
@@ -138,7 +138,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 from .intents import intents_of
                 from .reconcile import DerivedRows
 
-                rows = DerivedRows(account, self.table, key, self.derived)
+                rows = DerivedRows(account, self.table, self.key, self.derived)
                 self._intents = intents_of(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
                 from .model_layer import layer_of
@@ -287,7 +287,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
         return await contended(self.account, attempt, retry_for)
 
-    def _store_of(self, via: Derived, method: str, word: str) -> Any:
+    def _store_of(self, via: Any, method: str, word: str) -> Any:
         """Return the table or other store of the rows of derived data that has a method.
 
         :param word: what has the method, in errors
@@ -514,7 +514,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
         """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
-        return not any(derived._guards_primary and not derived.is_eventual for derived in self.derived)
+        # Not public, since users do not need it
+        guards = (derived._guards_primary for derived in self.derived if not derived.is_eventual)  # pyright: ignore[reportPrivateUsage]
+        return not any(guards)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):

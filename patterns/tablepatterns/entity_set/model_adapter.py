@@ -217,7 +217,7 @@ def adapter_of(
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
-    types = types_of_model(model_class, lambda entity_class, record: build(entity_class, record=record))
+    types = types_of_model(model_class, build)
     model = types.model
     field_names = {*mappings.written_names(model.members), *model.members}
     for derived_data in derived:

@@ -47,12 +47,12 @@ def job(function: Callable[Concatenate[EntitySet[Account, Any], P], Coroutine[An
     It checks its arguments, and its errors name the table. The function receives the set as recipes see it, so that all
     calls of the set are awaited.
     """
-    check = Arguments(function)
+    check, work_on = Arguments(function), cast("Callable[..., Coroutine[Any, Any, T]]", function)
 
     async def located(entity_set: EntitySet[Account, Any], args: Any, kwargs: Any) -> T:
         try:
             check((entity_set, *args), kwargs)
-            return await function(entity_set, *args, **kwargs)
+            return await work_on(entity_set, *args, **kwargs)
         except TablePatternsError as error:
             error.locate(entity_set.location)
             raise
@@ -63,7 +63,8 @@ def job(function: Callable[Concatenate[EntitySet[Account, Any], P], Coroutine[An
         if not isinstance(entity_set, EntitySet):
             # It raises the error for a wrong first argument
             check((entity_set, *args), kwargs)
-        work = located(bound_async(entity_set), args, kwargs)
-        return finish(work) if is_sync(entity_set.account) else work
+        own = cast("EntitySet[Account, Any]", entity_set)
+        work = located(bound_async(own), args, kwargs)
+        return finish(work) if is_sync(own.account) else work
 
     return cast("Job[P, T]", call)

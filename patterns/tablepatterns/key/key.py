@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, Generic
+from typing import Final, Generic
 
 from typing_extensions import TypeVar
 
@@ -15,7 +15,7 @@ from .fields import record_fields
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
 
-K = TypeVar("K", default=Mapping[str, Any])
+K = TypeVar("K", default=Mapping[str, object])
 """What names an entity: a class with the fields of a key, or a mapping of them."""
 
 
@@ -82,7 +82,7 @@ class Key(Generic[K]):
         for name in self.fields:
             if self.fields.count(name) > 1:
                 raise BadDesign("the key's fields", name, "the field occurs twice", "use each field once")
-        if fields is not None and set(names := record_fields(fields)) != self._names:
+        if fields is not None and frozenset(names := record_fields(fields)) != self._names:
             rule = f"the templates have the fields {', '.join(self.fields)}"
             raise BadDesign(f"fields of {fields.__name__}", list(names), rule, "declare these, and no others")
 

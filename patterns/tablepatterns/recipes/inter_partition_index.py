@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic
 
 from ..argument_types import checked
 from ..entity_set.derived import Index
@@ -11,7 +12,7 @@ from ..errors import BadDesign
 from ..key import K, Key
 
 
-class InterPartitionIndex(Index[K]):
+class InterPartitionIndex(Index, Generic[K]):
     """Look up and sort entities by a second key, using copies stored in other partitions.
 
     Use it when lookups by the second key should not load the primary's partition, or when callers do not know that
@@ -75,13 +76,13 @@ class InterPartitionIndex(Index[K]):
         unique: bool = False,
         name: str | None = None,
     ) -> None:
-        self.key = key
+        self.key: Key[K] = key
         self.placement = InTable(table)
         self.include = None if include is None else frozenset(include)
         self.is_unique = unique
         self.name = name or f"{key.partition_template}/{key.row_template}"
 
-    def check_key(self, key: Key[K], table: str) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         if self.placement == InTable() and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")

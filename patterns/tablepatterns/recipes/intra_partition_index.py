@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic
 
 from ..argument_types import checked
 from ..entity_set.derived import Change, Index, copy_operations
@@ -12,7 +13,7 @@ from ..key import K, Key
 from ..sdk.operation import Operation
 
 
-class IntraPartitionIndex(Index[K]):
+class IntraPartitionIndex(Index, Generic[K]):
     """Look up and sort the entities of a partition by a second key, using copies in the same partition.
 
     Use it for lookups whose callers know the partition, such as employees of a department by e-mail as well as by
@@ -54,11 +55,11 @@ class IntraPartitionIndex(Index[K]):
 
     @checked
     def __init__(self, key: Key[K], *, include: Iterable[str] | None = None, name: str | None = None) -> None:
-        self.key = key
+        self.key: Key[K] = key
         self.include = None if include is None else frozenset(include)
         self.name = name or key.row_template
 
-    def check_key(self, key: Key[K], table: str) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
             hint = "use the same PartitionKey template, or an InterPartitionIndex"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
@@ -86,7 +86,7 @@ class Spread(SampleSet):
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
         self.spread = spread
-        self.inner = Plain(storage, cast("EntitySet[Storage]", spread.entity_set))
+        self.inner = Plain(storage, spread.entity_set)
         self.row_key, self.parts, self.needs_recipe = self.inner.key, self.inner.parts, self.inner.needs_recipe
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -285,11 +285,14 @@ class Upload(Streamed):
         if self._was_sent and self._start is not None:
             self._content.seek(self._start)
         self._was_sent = True
-        is_collection = isinstance(self._content, Iterable) and not hasattr(self._content, "read")
-        return cast("Stream", iter(self._content) if is_collection else self._content)
+        return cast("Stream", iter(self._content) if _is_collection(self._content) else self._content)
 
     def __repr__(self) -> str:
         return f"<Upload of a {type(self._content).__name__}>"
+
+
+def _is_collection(content: Any) -> bool:
+    return not hasattr(content, "read") and isinstance(content, Iterable)
 
 
 def _position(content: Any) -> int | None:

@@ -1,18 +1,24 @@
 """Keep one table per day or other period, so that dropping a table deletes old data."""
 
+# It reads and writes through the hooks of its sets, which keeps the calls of a set public
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ...argument_types import check_least, checked
 from ...arguments import fields_of
 from ...edm import Ticks
-from ...entity import Entity
+from ...entity import Entity, Modify
+from ...entity_set.calls import SetCalls
 from ...entity_set.compatibility import check_within
+from ...entity_set.derived import Fields
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.hooks import Selection
 from ...entity_set.internals import adapter_or_none
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import partitions_of
@@ -23,7 +29,6 @@ from ...key import between as span_of
 from ...recipe import (
     Account,
     Account_co,
-    Pattern,
     SetProfile,
     check_key_order,
     recipe,
@@ -31,7 +36,6 @@ from ...recipe import (
     stream,
     table_names,
 )
-from ...retry import RETRY_FOR
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
 from ..log_tail import LogTail
@@ -44,7 +48,7 @@ _LAST_LABEL: Final = "9999Z"
 """It sorts after the labels of all periods, the weeks included."""
 
 
-class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
+class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     """Keep entities in one table per hour, day, week or month, and delete a whole period with one request.
 
     Use it for data that expires, such as sign-in records older than 60 days: finding and deleting them one by one takes
@@ -68,6 +72,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     current writes go to one table, so start the PartitionKey with a field that spreads them, such as the user. If the
     set is a `DataSeries`, `of(moment)` sets and reads the points of one period, and `preceding` reads the last points
     across tables.
+
+    It has the calls of an `EntitySet` that read or write entities. Give the instant among the fields of a key: it
+    determines the table. Those without a key, such as `take` and `scan`, read the tables one after the other. `insert`
+    sets the instant if it is missing, and appends to a `LogTail` with a new id. For pages, transactions, lists and
+    totals use `of(moment)`. Entities are taken and returned as they are stored, and must fit the model of the set.
 
     Consistency: an entity is written only to the table of its period. Whether a period has expired depends only on the
     clock and `retention`. Expired periods reject writes, are skipped by reads, and their table names are never reused.
@@ -233,49 +242,79 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
     # -- entities
 
-    @recipe
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Insert an entity into the table of its period, and return it.
+    async def _one(self, selection: Selection) -> Entity | None:
+        start = self.period.start(self._moment(selection.fields))
+        if start < self._retention.first_kept(self.account.now()):
+            return None
+        own_key = self.key if selection.via is None else selection.via.key
+        return await self._entity_set(start)._one(selection._replace(fields=_known(own_key, selection.fields)))
 
-        A `LogTail` appends it with a new id. Cost: 1 transaction; 2 more if it is the first of its period.
+    async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
+        self.key.range(selection.fields)
+        starts = await self._periods_to_read()
+        for start in reversed(starts) if self._newest_first else starts:
+            async for entity in self._entity_set(start)._items(selection, size):
+                yield entity
 
-        :param entity: its fields; the instant is the current time if omitted
-        :param retry_for: as for `EntitySet.insert`
-        :raises PeriodExpired: its period has expired
-        :raises BadProperty: the model of the set rejects it
-        :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+    async def _matching(
+        self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
+    ) -> AsyncGenerator[Entity, None]:
+        for start in await self._periods_to_read():
+            async for entity in self._entity_set(start)._matching(where, allow, select):
+                yield entity
 
-        Guide: high volume delete pattern.
-        """
+    async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
         entity_fields = {name: value for name, value in entity.items() if value is not None}
         stamped = {self.at: self.account.now()} | entity_fields
-        start = self.period.start(self._moment(stamped))
-        inner, models = self._entity_set(start), adapter_or_none(cast("EntitySet[Account]", self._set(start)))
+        inner = self._set_of(stamped, stamped)
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
             return await log.append(stamped, retry_for=retry_for)
-        if models is not None:
-            models.check(stamped)
-        return await inner.insert(stamped, retry_for=retry_for)
+        return await inner._create(stamped, retry_for)
 
-    @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
-        """Return the entity with this key and instant, or None. Cost: 1 transaction, a point query.
+    async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> Entity:
+        inner = self._set_of(entity, entity if changes is None else None)
+        return await inner._change(entity, changes, retry_for)
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key, and the instant, which determines the table
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+    async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
+        await self._set_of(entity)._remove(entity, retry_for)
 
-        Guide: high volume delete pattern (finding single entities); point query.
+    async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> Entity:
+        inner = self._set_of(entity, None if in_part else entity)
+        return await inner._upsert(entity, retry_for, in_part=in_part)
+
+    async def _overwrite(
+        self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float
+    ) -> Entity:
+        inner = self._set_of(entity, entity if changes is None else None)
+        return await inner._overwrite(entity, changes, etag, retry_for)
+
+    async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
+        await self._set_of(entity)._remove_any(entity, etag, retry_for)
+
+    async def _update(self, change: Modify, key: Fields, retry_for: float) -> Entity:
+        return await self._set_of(key)._update(change, _known(self.key, key), retry_for)
+
+    async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> Entity:
+        return await self._set_of(entity)._rename(entity, fields, retry_for)
+
+    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
+        return _known(self.key, entity)
+
+    def _reject_derived(self, call: str) -> NoReturn:
+        self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
+
+    def _set_of(self, fields: Fields, whole: Fields | None = None) -> EntitySet[Account]:
+        """Return the set of the period of an entity.
+
+        :param whole: all fields to write, which the model of the set must accept; None to check nothing
         """
-        key_fields = fields_of(key, fields)
-        start = self.period.start(self._moment(key_fields))
-        if start < self._retention.first_kept(self.account.now()):
-            return None
-        return await self._entity_set(start).get(
-            {name: key_fields[name] for name in key_fields if name in self.key.fields}
-        )
+        start = self.period.start(self._moment(fields))
+        entity_set = self._entity_set(start)
+        adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))
+        if adapter is not None and whole is not None:
+            adapter.check(whole)
+        return entity_set
 
     @recipe
     async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -298,7 +337,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         return None
 
     @stream
-    async def range(
+    async def range(  # type: ignore[override] # the instants come first
         self,
         earliest: datetime,
         latest: datetime | None = None,
@@ -554,3 +593,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
     def __repr__(self) -> str:
         return f"<PeriodTables {self.table_prefix} {self.period!r} retention={self.retention}>"
+
+
+def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those fields that are part of a key, without the instant that only determines the table."""
+    return {name: fields[name] for name in fields if name in key.fields}

@@ -308,6 +308,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
 
             async def correct_copy(difference: Difference) -> None:
+                await pool.pace.turn()
                 claim = self._writer.mirror(state).claim(difference.entity, difference.copy)
                 lease, now = await self._writer.begin([claim])
                 if lease is None:
@@ -315,7 +316,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 await self._writer.note(await self._writer.mirror(now).settle(lease, claim, retry_for))
                 await lease.complete()
 
-            await pool.map(correct_copy, report.repairable)
+            await self.account.gather(*map(correct_copy, report.repairable), max_concurrency=max_concurrency)
 
         if report is not None:
             await correct(report)
