@@ -5,7 +5,6 @@ What reviews and reports is loaded where it is used, so that other commands begi
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Callable, Generator
@@ -39,8 +38,6 @@ _MANY: Final = 300
 
 
 class Form(str, Enum):
-    """The forms of a report."""
-
     TEXT = "text"
     MARKDOWN = "markdown"
     JSON = "json"
@@ -56,22 +53,12 @@ class FailOn(str, Enum):
     NEVER = "never"
 
 
-_LEAST: Final = {
-    FailOn.SERIOUS: Severity.SERIOUS,
-    FailOn.WARNING: Severity.WARNING,
-    FailOn.NOTE: Severity.NOTE,
-}
 _ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
 
 
 @dataclass(frozen=True)
 class _Review:
-    """The arguments of a review; a report goes to `output`, or to the console.
-
-    :param source: a TOML file, or `package.module:design` for a design in Python
-    :param given_form: the form of the report; None for that of the extension of `output`
-    :param prices_file: a price table instead of the one of the package
-    """
+    """The arguments of a review; without a `given_form`, the extension of `output` decides."""
 
     source: str
     given_form: Form | None
@@ -141,7 +128,6 @@ class _Review:
             self.console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
     def compare(self, before: str) -> None:
-        """Print how the design differs from the one before, by access pattern."""
         from .report.comparison import comparison
         from .report.markdown import comparison_markdown
         from .report.text import sheet_parts
@@ -194,10 +180,7 @@ class _Review:
 
 @contextmanager
 def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
-    """Show how many access patterns have been measured; the value is called with the number.
-
-    Where there is no terminal, a review that takes long is announced once.
-    """
+    """Show how many access patterns have been measured; without a terminal, announce a review that takes long."""
     from .reviewer import MAX_TESTS
 
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
@@ -220,13 +203,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
 
 def design_of(source: str) -> Design:
-    """Return the design that a name stands for: that of a TOML file, or one in Python.
-
-    Modules are looked for in the folder that the command runs in, too.
-
-    :raises BadInput: there is no such design, or it is wrong
-    :raises OSError: the file cannot be read
-    """
+    """Return the design of a TOML file, or one in Python; modules are looked for in the working folder, too."""
     from .design.file import read_design
 
     module, _, attribute = source.partition(":")
@@ -242,7 +219,7 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        found = getattr(import_module(module), attribute, None)
         made: object = found() if callable(found) else found
     except BadInput:
         raise
@@ -278,7 +255,6 @@ def _check_extra() -> None:
 
 
 def commands(app: typer.Typer) -> None:
-    """Add the commands to an app."""
     command(app)(explain)
     command(app)(review)
 
@@ -352,7 +328,7 @@ def review(
         elif watch:
             request.watch()
         else:
-            worst, least = request.run().severity, _LEAST.get(fail_on)
+            worst, least = request.run().severity, Severity.__members__.get(fail_on.name)
             exit_status = int(worst is not None and least is not None and worst >= least)
     except OSError as error:
         fail(error, WRONG_USE, as_json=as_json)

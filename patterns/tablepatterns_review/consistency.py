@@ -39,10 +39,7 @@ class _Part(NamedTuple):
 
 
 def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consistency, ...]:
-    """Return the consistency of each access pattern, in the order of `measured_sets`.
-
-    Guide: eventual consistency; entity group transactions.
-    """
+    """Return the consistency of each access pattern, in the order of `measured_sets`."""
     return tuple(_promise(design, call) for call in measured_sets)
 
 
@@ -64,7 +61,6 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
-    """Return what readers see of a log, and what a crash of its writer, or of what deletes it, leaves."""
     if isinstance(access, Query):
         return _Part("each flushed entry once, in time order; each hour as of when its blobs are listed")
     if access.operation == "delete":
@@ -115,7 +111,6 @@ _UNTIL_THEN: Final = {
 
 
 def _copied_into(design: Design, declared_set: DeclaredSet) -> Iterator[_Part]:
-    """Describe the fields of entities that are copies of other sets' fields."""
     for other_set in design.sets:
         for derived, profile in other_set.profiles():
             is_here = derived.table(other_set.table).lower() == declared_set.table.lower()
@@ -151,7 +146,6 @@ def _write(design: Design, declared_set: DeclaredSet, write: Write) -> Iterator[
 
 
 def _behind(declared_set: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
-    """Describe rows elsewhere after a crash, and what repairs them."""
     names = ", ".join(derived.name for derived in derived)
     crash = f"stale rows of {names}, and a message in the intents queue"
     if any(declared_set.is_unique(derived) for derived in derived):
@@ -169,7 +163,6 @@ def _archived(declared_set: DeclaredSet, policy: ArchivePolicy | None) -> _Part:
 
 
 def _together(design: Design, declared_set: DeclaredSet, write: Write) -> _Part:
-    """Describe what readers see of writes that must succeed or fail together."""
     other_sets = [
         other_set for other_set in design.sets if any(other.name in write.atomic_with for other in other_set.writes)
     ]

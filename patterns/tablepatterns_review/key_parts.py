@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from string import Formatter
 
+from tablepatterns.key import Key
 from tablepatterns.key.formats import format_of
 
 
@@ -34,10 +35,13 @@ def pieces_of(template: str) -> Sequence[Piece]:
 
     >>> [(each.literal, each.name, each.width) for each in pieces_of("empid_{EmployeeId:06d}_{Year:04d}")]
     [('empid_', 'EmployeeId', 6), ('_', 'Year', 4)]
-
-    :param template: a template of a `Key`
     """
     return tuple(_piece(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
+
+
+def pieces_of_key(key: Key) -> Sequence[Piece]:
+    """Return the pieces of the PartitionKey, then those of the RowKey."""
+    return (*pieces_of(key.partition_template), *pieces_of(key.row_template))
 
 
 def _piece(literal: str, name: str | None, spec: str) -> Piece:

@@ -21,11 +21,8 @@ _LONG: Final = 60
 
 @dataclass(frozen=True)
 class CodeNames:
-    """What the generated code calls the parts of a set.
+    """What the generated code calls the parts of a set: variable, constant of the key, and the model if it has one.
 
-    :param set: the variable of the set
-    :param key: the constant of its key
-    :param model: its model, if it has one
     :param options: the arguments `derived` and `mappings`, if the set has such parts
     """
 
@@ -42,7 +39,6 @@ def call(function: str, *arguments: str, **named: str | None) -> str:
 
 
 def array(items: Iterable[str]) -> str:
-    """Return a list of expressions."""
     return f"[{', '.join(items)}]"
 
 
@@ -63,7 +59,6 @@ def text(value: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return the literal of a value of a design, or of a sample entity."""
     match value:
         case str():
             start = value.rstrip("x")
@@ -107,10 +102,7 @@ def declaration(value: Any) -> str:
 
 
 class Names:
-    """Identifiers that are unique in a module.
-
-    :param used: names that are used already
-    """
+    """Identifiers that are unique in a module."""
 
     def __init__(self, used: Iterable[str] = ()) -> None:
         self._used = {*used, *dir(builtins), *keyword.kwlist, *keyword.softkwlist}

@@ -68,38 +68,28 @@ def review(
 
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
-    reviewed = _review(design, prices or PriceTable.default(), Measurements(on_measured))[0]
-    if not detailed:
-        return reviewed
-    return replace(reviewed, simulation=simulate(design))
+    reviewed, _ = review_with_changes(design, prices=prices, on_measured=on_measured)
+    return replace(reviewed, simulation=simulate(design)) if detailed else reviewed
 
 
 def review_with_changes(
-    design: Design, *, prices: PriceTable | None = None
+    design: Design, *, prices: PriceTable | None = None, on_measured: Callable[[int], None] | None = None
 ) -> tuple[Reviewed, tuple[Change | None, ...]]:
     """Return the result of `review`, and for each finding the change that removes it; None if none was found."""
-    return _review(design, prices or PriceTable.default(), Measurements())
-
-
-def _review(
-    design: Design, prices: PriceTable, measurements: Measurements
-) -> tuple[Reviewed, tuple[Change | None, ...]]:
-    context, reviewed = without_advice(design, prices, measurements)
+    price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
+    context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
     findings, changes = with_tested_advice(
         reviewed,
         context,
-        lambda changed: without_advice(changed, prices, measurements)[1],
+        lambda changed: without_advice(changed, price_table, measurements)[1],
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings), changes
 
 
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
-    """Return the context of the rules, and the review without tested advice.
-
-    :param measurements: what was measured before
-    """
+    """Return the context of the rules, and the review without tested advice."""
     check(design)
     design = with_moves(design)
     measured_sets = measure(design, measurements=measurements)

@@ -13,7 +13,6 @@ def environment(
 ) -> Environment:
     """Return the environment of the templates in the folder `templates` beside a module.
 
-    :param is_html: whether texts are escaped as HTML
     :param finalize: applied to each value that a template inserts
     :param names: filters and globals
     """

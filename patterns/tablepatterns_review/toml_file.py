@@ -40,8 +40,6 @@ class Places:
     >>> lines = ['name = "Staff"', "", "[[set]]", 'name = "Employees"', "[set.fields]", "Email = { size = 24 }"]
     >>> Places(chr(10).join(lines)).line(("set", 0, "fields", "Email", "size"))
     6
-
-    :param text: the text
     """
 
     def __init__(self, text: str) -> None:
@@ -138,12 +136,6 @@ _BOUNDS: Final = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with a file.
-
-    :param path: the key
-    :param says: the table of the key, what is wrong, and what to do
-    """
-
     path: TomlPath
     says: str
 
@@ -155,23 +147,13 @@ def lines(name: str, problems: Iterable[tuple[int, str]]) -> str:
 
 @dataclass(frozen=True)
 class TomlFile:
-    """The text of a TOML file.
-
-    :param name: its name in errors
-    :param text: its content
-    :param make_error: creates the error for its problems
-    """
-
     name: str
     text: str
     make_error: MakeError
 
     @classmethod
     def of(cls, given: str | Path, name: str, make_error: MakeError) -> TomlFile:
-        """Return the file at a path, or a text of more than one line under the name `name`.
-
-        :raises BadInput: it is not UTF-8
-        """
+        """Return the file at a path, or a text of more than one line under the name `name`."""
         if isinstance(given, str) and "\n" in given:
             return cls(name, given, make_error)
         path = Path(given)
@@ -184,10 +166,6 @@ class TomlFile:
             raise make_error(path.name, [(line, f"the file is not UTF-8 text{_encoding(data)}")]) from None
 
     def values(self) -> Mapping[str, Any]:
-        """Return the values of the file.
-
-        :raises BadInput: it is not TOML
-        """
         try:
             values = tomllib.loads(self.text)
         except (RecursionError, ValueError) as error:
@@ -206,11 +184,7 @@ class TomlFile:
         return values
 
     def read(self, kind: type[T], values: Mapping[str, Any] | None = None) -> T:
-        """Return the content of the file as a declared type.
-
-        :param kind: a dataclass
-        :raises BadInput: the content does not conform to the type; the error lists every problem
-        """
+        """Return the content of the file as a dataclass; an error lists every problem."""
         from pydantic import ValidationError
 
         values = self.values() if values is None else values
@@ -233,10 +207,7 @@ class TomlFile:
 
 @lru_cache(maxsize=16)
 def adapter(kind: Hashable) -> TypeAdapter[Any]:
-    """Return the pydantic adapter of a type, which validates values and derives the JSON Schema.
-
-    Pydantic is imported here, so that only reading a file waits for it.
-    """
+    """Return the pydantic adapter of a type; only reading a file waits for the import."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(cast("type[Any]", kind))
@@ -315,7 +286,6 @@ def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
 
 
 def _at(values: Any, path: TomlPath) -> Any:
-    """Return the value at a path, or None."""
     try:
         for step in path:
             values = values[step]
@@ -325,12 +295,10 @@ def _at(values: Any, path: TomlPath) -> Any:
 
 
 def meant(found: object, choices: Sequence[str], noun: str = "") -> str:
-    """Return a suggestion: the name that was probably meant, or the names that exist.
+    """Return a suggestion: the name that was probably meant, or the names that exist, which are called `noun`.
 
     >>> meant("Emial", ["Email", "Department"], "fields"), meant(1, ["a", "b"])
     ('did you mean Email?', 'use one of a, b')
-
-    :param noun: the plural for the known names, such as `fields`
     """
     near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
     return (
@@ -344,14 +312,12 @@ _PARAM: Final = re.compile(r":param (\w+): (.*?)(?=\n\s*:|\Z)", re.DOTALL)
 
 
 def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
-    """Return the known keys of the table at a path from pydantic."""
     for step in path:
         kind = _inner(kind, step)
     return [field.name for field in fields(kind)] if is_dataclass(kind) else []
 
 
 def _inner(kind: Any, step: str | int) -> Any:
-    """Return the type of a key or item of a type."""
     if is_dataclass(kind):
         return bare(get_type_hints(kind, include_extras=True).get(str(step)))
     arguments = get_args(kind)

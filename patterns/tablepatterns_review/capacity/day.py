@@ -20,13 +20,12 @@ BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
 
 
 def moment_of(step: int) -> datetime:
-    """Return the start of a step."""
     return BEGINS + timedelta(seconds=step * STEP)
 
 
 @lru_cache(maxsize=256)
 def day_curve(rate: float, peak: float) -> Sequence[float]:
-    """Return the calls per second of each step of a day, with the mean `rate` and the maximum `peak`.
+    """Return the calls per second of each step of a day, with the mean `rate` and the maximum `peak`, at least `rate`.
 
     The curve is a raised cosine: lowest at midnight, highest at noon. If the peak is more than twice the rate, it is a
     power of the raised cosine, which is narrower. The peak lasts at least five minutes, even if the day's calls do not.
@@ -34,9 +33,6 @@ def day_curve(rate: float, peak: float) -> Sequence[float]:
     >>> curve = day_curve(10, 15)
     >>> min(curve), round(sum(curve) / len(curve), 9), max(curve)
     (5.0, 10.0, 15.0)
-
-    :param rate: calls per second, on average over the day
-    :param peak: calls per second at the busiest time, at least `rate`
     """
     peak = max(rate, peak)
     if peak <= 2 * rate:

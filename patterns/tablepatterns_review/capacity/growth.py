@@ -33,13 +33,11 @@ class Volume:
 
 
 def grown(shape: Shape, years: float) -> float:
-    """Return the number of entities after a number of years."""
     count, most = max(0.0, shape.count + shape.net_growth * years), shape.moves.most
     return count if most is None else min(count, max(most, shape.count))
 
 
 def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    """Return the size of a set or a blob log after a number of years."""
     if isinstance(declared_part, DeclaredLog):
         return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
     count = grown(declared_part.shape, years)
@@ -89,10 +87,7 @@ _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUE
 
 
 def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUse, ...]:
-    """Return the limits that are nearly or completely used after the declared growth, the most used first.
-
-    Guide: limits per entity; capacity; entity group transactions; scalability targets.
-    """
+    """Return the limits that are nearly or completely used after the declared growth, the most used first."""
     uses = chain(
         *(_of_set(declared_set, design.years) for declared_set in design.sets),
         *(_of_query(call, design.years) for call in measured_sets),
@@ -106,10 +101,7 @@ def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUs
 
 
 def _use(limit: str, subject: str, most: float, now: float, then: float | None = None) -> LimitUse:
-    """Return the use of a limit.
-
-    :param then: the value after the growth; None if it does not grow
-    """
+    """Return the use of a limit; `then` is None if it does not grow."""
     return LimitUse(limit, subject, float(now), float(now if then is None else then), float(most), None)
 
 
@@ -211,7 +203,6 @@ def _longest(declared_set: DeclaredSet, derived: Derived, count: float) -> float
 
 
 def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float:
-    """Return the payload bytes of a derived row in a transaction."""
     sizes = derived_sizes(declared_set, derived)
     # A list is sent as UTF-8, but stored as UTF-16
     return sizes.payload if sizes else _longest(declared_set, derived, count) / 2

@@ -37,14 +37,9 @@ _Loads: TypeAlias = list[tuple[Load, Share]]
 
 
 def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
-    """Return the load of each table that is used, in the order of the design, and that of the account.
-
-    Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
-    """
+    """Return the load of each table that is used, in the order of the design, and that of the account."""
     measured_sets = tuple(measured_sets)
-    by_table: defaultdict[str, list[Load]] = defaultdict(list)
-    for table in dict.fromkeys(declared_set.table for declared_set in design.sets):
-        by_table[table] = []
+    by_table = defaultdict[str, list[Load]](list, {declared_set.table: [] for declared_set in design.sets})
     for measured_set in measured_sets:
         for load in loads_of(design, measured_set):
             by_table[load.table].append(load)
@@ -53,7 +48,6 @@ def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tup
 
 
 def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
-    """Return the load of a table; None if it is not used."""
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
@@ -147,15 +141,10 @@ def _account(calls: Iterable[Measured]) -> AccountLoad:
 
 
 def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is throttled, from 0 to 1.
-
-    Throttled requests are not sent again.
+    """Return the share of the work that is throttled, from 0 to 1; throttled requests are not sent again.
 
     >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
     0.24833333333333332
-
-    :param rates: entities per second, step by step
-    :param target: entities per second that are served
     """
     if max(rates, default=0.0) <= target:
         return 0.0

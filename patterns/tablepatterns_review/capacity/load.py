@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.filters import QueryClass
 
-from ..design.archives import archive_set, is_of_archive
+from ..design.archives import archive_set, is_of_archive, rate_of
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, names_one, values_of
@@ -38,7 +38,6 @@ class Load:
     in_every_bucket: bool = False
 
     def in_bucket(self, buckets: int) -> float:
-        """Return the work of a call on one bucket of a partition."""
         if self.in_every_bucket:
             return self.work
         # A read of a partition reads every bucket, even if it has few entities
@@ -86,7 +85,6 @@ def touches(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
 
 
 def touched(declared_set: DeclaredSet, write: Write) -> list[Derived]:
-    """Return the derived data that a write changes."""
     return [derived for derived in declared_set.derived if touches(declared_set, derived, write)]
 
 
@@ -107,7 +105,7 @@ def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Part
     """Return the partitions of a set's primary rows, or of its derived rows in a table."""
     key = None if via is None else declared_set.profile(via).table_key
     buckets = 1 if key is not None else kind_of(declared_set).buckets(declared_set)
-    inserts = sum(write.rate for write in declared_set.writes if write.operation == "insert")
+    inserts = rate_of(declared_set, "insert")
     shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
@@ -190,15 +188,13 @@ RETRY_REQUESTS: Final = 2
 
 
 def retries_at(rate: float) -> float:
-    """Return the average number of retries of a change, if writers change the row at this rate.
+    """Return the average number of retries of a change, if writers change the row `rate` times per second.
 
     An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
     and after that write.
 
     >>> retries_at(25)
     1.0
-
-    :param rate: changes of the row per second
     """
     return 2 * rate * ROUND_TRIP
 
@@ -222,7 +218,6 @@ def retries_of(declared_set: DeclaredSet, write: Write) -> float:
 
 
 def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
-    """Return the share of pairs of entities that have the same values of these fields."""
     if names_one(declared_set.shape, names):
         return 1 / max(1, declared_set.shape.count)
     return coincidence_of(declared_set.shape, names)

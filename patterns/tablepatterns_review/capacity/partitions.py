@@ -66,7 +66,6 @@ class Clock:
 class Partitions:
     """The partitions of a PartitionKey.
 
-    :param dimensions: the parts that do not change with time
     :param clock: the part that rises, if any
     :param buckets: the number of buckets of each
     :param multiply: whether their number grows with the number of entities, and not their size
@@ -81,11 +80,6 @@ class Partitions:
 
     @classmethod
     def of(cls, key: Key, shape: Shape, *, inserts: float = 0.0, buckets: int = 1) -> Partitions:
-        """Return the partitions of rows with this key.
-
-        :param shape: the shape and the number of the entities
-        :param buckets: the number of buckets of each
-        """
         pieces = [piece for piece in pieces_of(key.partition_template) if piece.name]
         rising = [piece for piece in pieces if _rises(piece, shape.fields.get(piece.name or ""))]
         if rising and rising[0] is pieces[0] and _length(rising[0]) is None:
@@ -145,10 +139,7 @@ _EXPLICIT_AT_A_TIME: Final = 8
 
 @dataclass(frozen=True)
 class Share:
-    """The share of calls of a partition during a part of the day.
-
-    :param last: the step after the last one
-    """
+    """The share of calls of a partition during a part of the day; `last` is the step after the last one."""
 
     first: int
     last: int
@@ -235,7 +226,6 @@ def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
 
 
 def _buckets(count: int) -> list[str]:
-    """Return the prefixes of the PartitionKeys of the first buckets."""
     if count == 1:
         return [""]
     width = max(2, len(str(count - 1)))

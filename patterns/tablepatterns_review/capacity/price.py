@@ -17,7 +17,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from ..design.model import STRICT, Design, Write
+from ..design.model import Design, StrictTable, Write
 from ..model import Bill, BillLine, Measured, part_of
 from ..toml_file import Problem, TomlFile, lines
 from .growth import grown_call, volume_of
@@ -58,11 +58,7 @@ _DEFAULT: Final = "prices.toml"
 
 
 class BadPriceTable(BadInput):
-    """A price file with errors; `problems` holds all of them, with their lines.
-
-    :param name: the name of the file
-    :param problems: the line and the error of each
-    """
+    """A price file with errors; `problems` holds all of them: the line and the error of each."""
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -75,20 +71,16 @@ Text: TypeAlias = Annotated[str, MinLen(1)]
 
 
 @dataclass(frozen=True)
-class Capacity:
+class Capacity(StrictTable):
     """The price of a GB per month, with one kind of redundancy."""
-
-    __pydantic_config__ = STRICT
 
     tables: Price
     blobs: Price
 
 
 @dataclass(frozen=True)
-class _Operations:
+class _Operations(StrictTable):
     """The prices of 10,000 operations, by the kinds of `Operation`."""
-
-    __pydantic_config__ = STRICT
 
     table_reads: Price
     table_scans: Price
@@ -100,10 +92,8 @@ class _Operations:
 
 
 @dataclass(frozen=True)
-class _PriceFile:
+class _PriceFile(StrictTable):
     """The keys of a price file; `PriceTable` documents them."""
-
-    __pydantic_config__ = STRICT
 
     currency: Text
     dated: date
@@ -115,7 +105,6 @@ class _PriceFile:
     per_gb_month: Mapping[str, Capacity]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the errors in combinations of values."""
         if self.redundancy not in self.per_gb_month:
             says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
             yield Problem(("redundancy",), says)
@@ -150,7 +139,6 @@ class PriceTable:
 
     @property
     def capacity(self) -> Capacity:
-        """The price of a GB per month."""
         return self.capacities[self.redundancy]
 
     @classmethod
@@ -189,8 +177,6 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
     A query costs a transaction per page of up to 1,000 results, and so more as the set grows; rates stay as declared.
     The deletes of a retention are included. A write in the transaction of another access pattern is counted there. Not
     included: pages that end at the boundary of a server, and outgoing data.
-
-    Guide: cost; capacity.
     """
     calls = tuple(measured_sets)
     lines = tuple(_lines(design, calls, prices, 0.0))
@@ -208,7 +194,6 @@ def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured
 
 
 def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
-    """Yield the lines of the bill after a number of years."""
     for call in calls:
         subject = part_of(call.of.name, call.access.name)
         for operation, transactions in charges_of(grown_call(call, years)).items():

@@ -40,7 +40,6 @@ _POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
 class Sizes:
     """The size of an entity in one row, in bytes.
 
-    :param row: the row, including its keys
     :param blobs: its part in blobs
     :param in_blobs: the names of the fields in blobs
     :param most: the maximum size of the row
@@ -59,7 +58,6 @@ class Sizes:
 
 
 def primary_sizes(declared_set: DeclaredSet) -> Sizes:
-    """Return the size of an entity's primary row."""
     return _sizes(declared_set, declared_set.key, set(declared_set.shape.fields).difference(declared_set.key.fields))
 
 
@@ -101,15 +99,11 @@ def list_size(declared_set: DeclaredSet, derived: Derived) -> float:
 
 
 def key_units(key: Key, fields: Mapping[str, Field], *, largest: bool = False) -> tuple[int, int]:
-    """Return the length of a PartitionKey and a RowKey in UTF-16 code units.
-
-    :param largest: whether to return those of the longest keys, instead of typical ones
-    """
+    """Return the length of a PartitionKey and a RowKey in UTF-16 code units, of typical or of the longest keys."""
     return _units(key.partition_template, fields, largest), _units(key.row_template, fields, largest)
 
 
 def value_bytes(field: Field, *, largest: bool = False) -> int:
-    """Return the size of a value in a row."""
     size = field.size if not largest or field.largest is None else field.largest
     if field.type == "string":
         return 4 + 2 * size
@@ -121,7 +115,6 @@ def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
 
 
 def _text(piece: Piece, fields: Mapping[str, Field], largest: bool) -> int:
-    """Return the number of characters of a field in a key."""
     if piece.name is None or piece.width is not None:
         return piece.width or 0
     field = fields.get(piece.name)
@@ -133,7 +126,6 @@ def _text(piece: Piece, fields: Mapping[str, Field], largest: bool) -> int:
 
 
 def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies: bool = False) -> Sizes:
-    """Return the size of a row with some of the fields as properties."""
     fields = declared_set.shape.fields
     values = {name: _value_sizes(declared_set, name, fields[name]) for name in held_names}
     extra = _of_pattern(declared_set) if not copies else {}
@@ -222,7 +214,6 @@ def _value_sizes(declared_set: DeclaredSet, name: str, field: Field) -> tuple[fl
 
 
 def _mapped(mapping: PropertyMapping, size: int, is_text: bool, address: int) -> tuple[int, int]:
-    """Return the size of a mapped value in the row and in a blob."""
     row, blob = stored_size(mapping, size - _LENGTH, is_text=is_text, address=address)
     return _LENGTH + row, blob
 

@@ -20,7 +20,7 @@ _IMPORTED: Final = ("pytest", "tablepatterns")
 def written(design: Design, name: str) -> dict[str, str]:
     """Return the modules of a design by file name: the one that declares it, and its tests.
 
-    They are formatted by `ruff`, where it is installed.
+    They are formatted by `ruff`, where it is installed. A name of another module or a keyword gets `_design` appended.
 
     >>> from tablepatterns_review import read_design
     >>> design = read_design('''
@@ -33,9 +33,6 @@ def written(design: Design, name: str) -> dict[str, str]:
     ... ''')
     >>> list(written(design, "staff"))
     ['staff.py', 'test_staff.py']
-
-    :param design: the design of a file
-    :param name: the name of the module; `_design` is added to that of another module or a keyword
     """
     name = snake(name)
     if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):

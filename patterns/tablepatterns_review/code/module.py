@@ -21,7 +21,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, FieldType
-from ..key_parts import pieces_of
+from ..key_parts import pieces_of_key
 from ..kinds import kind_of
 from ..kinds.log import declaration_of, log_call
 from ..measure.sample import holds_copies
@@ -80,10 +80,7 @@ def _has_model(declared_set: DeclaredSet) -> bool:
 
 
 def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: object) -> str:
-    """Return a module with the imports that it needs.
-
-    :param own: a module beside this one, and what it defines
-    """
+    """Return a module with the imports that it needs; `own` is a module beside this one, and what it defines."""
     # Texts of the design are literals, so nothing is escaped
     page = environment(__name__).get_template(template)
     return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
@@ -108,24 +105,15 @@ class Module:
         self.archives = {of.name: names.new(f"{self.sets[of.name]}_archive") for of in sets if of.archive}
 
     def text(self) -> str:
-        """Return the text of the module."""
         design = self.design
-        types = {
-            self.sets[declared_set.name]: kind_of(declared_set).code_type(
-                declared_set, self.models.get(declared_set.name)
-            )
-            for declared_set in design.sets
-        }
+        types = {self.sets[of.name]: kind_of(of).code_type(of, self.models.get(of.name)) for of in design.sets}
         types |= {self.sets[log.name]: "BlobLog[Storage]" for log in design.logs}
-        types |= {archive: _archive_type(self.models.get(name)) for name, archive in self.archives.items()}
+        for name, archive in self.archives.items():
+            types[archive] = f"Archive[Storage, {self.models[name]}]" if name in self.models else "Archive[Storage]"
         return render(
             "sets.py.jinja",
             notes=comment(self._notes()),
-            models={
-                self.models[declared_set.name]: _model_types(declared_set)
-                for declared_set in design.sets
-                if declared_set.name in self.models
-            },
+            models={self.models[of.name]: _model_types(of) for of in design.sets if of.name in self.models},
             constants=dict(self._constants()),
             parts="sets and blob logs" if design.logs else "sets",
             types=types,
@@ -138,7 +126,6 @@ class Module:
 
     @cached_property
     def encrypts(self) -> bool:
-        """Whether the sets need a key."""
         mappings = (mapping for declared_set in self.design.sets for mapping in declared_set.mappings)
         return any(isinstance(mapping, EncryptedProperties) for mapping in mappings)
 
@@ -163,7 +150,6 @@ class Module:
     # -- Sets
 
     def _makes(self) -> Iterator[list[str]]:
-        """Yield the lines that make each set, archive and log."""
         for declared_set in sorted(self.design.sets, key=holds_copies):
             yield kind_of(declared_set).code(declared_set, self._names(declared_set))
         for declared_set in self.design.sets:
@@ -219,10 +205,6 @@ class Module:
             declared = (declaration_of(log, self.sets[log.name]) for log in self.design.logs)
             options["logs"] = f"({', '.join(declared)},)"
         return options
-
-
-def _archive_type(model: str | None) -> str:
-    return f"Archive[Storage{f', {model}' if model else ''}]"
 
 
 def _model_types(declared_set: DeclaredSet) -> dict[str, str]:
@@ -304,14 +286,12 @@ def _names(names: Iterable[str] | None) -> str | None:
 
 def is_date(declared_set: DeclaredSet, name: str) -> bool:
     """Whether the values of a field are days, as the format in a key says."""
-    templates = [template for key in declared_set.keys for template in (key.partition_template, key.row_template)]
-    pieces = [piece for template in templates for piece in pieces_of(template)]
+    pieces = [piece for key in declared_set.keys for piece in pieces_of_key(key)]
     spec = next((piece.spec or "" for piece in pieces if piece.name == name), "")
     return declared_set.shape.fields[name].type == "datetime" and "%" in spec and "%H" not in spec
 
 
 def comment(paragraphs: Iterable[str]) -> str:
-    """Return paragraphs as comment lines."""
     lines: list[str] = []
     for paragraph in paragraphs:
         lines += textwrap.wrap(paragraph, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
@@ -319,10 +299,7 @@ def comment(paragraphs: Iterable[str]) -> str:
 
 
 def import_lines(body: str, own: tuple[str, Sequence[str]] = ("", ())) -> Iterator[str]:
-    """Yield the imports that a module needs, sorted as `ruff` does: by module; constants, classes, functions.
-
-    :param own: a module beside this one, and what it defines
-    """
+    """Yield the imports that a module needs, sorted as `ruff` does: by module; constants, classes, functions."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     homes = {name: module for module, names in _HOMES.items() for name in names} | dict.fromkeys(own[1], own[0])
     packages = [module for module in _HOMES if module.startswith("tablepatterns")]

@@ -37,7 +37,6 @@ class CostTest:
 
     :param calls: the lines whose transactions are counted
     :param most: how many transactions these may take
-    :param before: the lines before
     :param check: what is asserted about the result; empty for nothing
     """
 
@@ -50,23 +49,17 @@ class CostTest:
 
 @dataclass
 class Tests:
-    """The module with the tests of a design.
-
-    :param module: the module that declares the design
-    :param imported: its name
-    """
+    """The module with the tests of a design, whose own module is imported as `imported`."""
 
     module: Module
     imported: str
 
     @cached_property
     def account(self) -> SampleAccount:
-        """The sample entities."""
         with connect(Engine(clock=Clock(NOW))) as storage:
             return set_up(sample_design(self.module.design, _FEW), storage)
 
     def text(self) -> str:
-        """Return the text of the module."""
         names, module, tests, skipped = Names(), self.module, list[CostTest](), list[str]()
         for measured in calls_of(self.module.design):
             if is_of_retention(measured.of, measured.access):
@@ -90,7 +83,6 @@ class Tests:
     # -- Entities
 
     def _stored(self) -> Iterator[str]:
-        """Yield the lines that store the sample entities."""
         for declared_set in sorted(self.module.design.sets, key=holds_copies):
             if declared_set.name in self.account.rejected:
                 continue
@@ -165,7 +157,6 @@ class Tests:
         return CostTest(calls, [f"worker = Worker(storage, [{archive}])", *before])
 
     def _archived(self, declared_set: DeclaredSet) -> CostTest:
-        """Return the test that reads an entity from the archive."""
         archive = f"sets.{self.module.archives[declared_set.name]}"
         key = literal(_part(self.account.samples[declared_set.name].stored[0], declared_set.key.fields))
         before = [call(f"{archive}.archive", key), f"Worker(storage, [{archive}]).run_once()"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
+from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write, WriteOperation
 
 
 def archive_name(policy: ArchivePolicy) -> str:
@@ -24,11 +24,7 @@ def is_of_archive(declared_set: DeclaredSet, access: Query | Write) -> bool:
 def archive_set(design: Design, declared_set: DeclaredSet) -> DeclaredSet | None:
     """Return the set that holds archived entities; None if there is no archive, or blobs hold them."""
     policy = declared_set.archive
-    return (
-        None
-        if policy is None
-        else next((declared_set for declared_set in design.sets if declared_set.name == policy.to), None)
-    )
+    return None if policy is None else next((of for of in design.sets if of.name == policy.to), None)
 
 
 def archive_write(declared_set: DeclaredSet) -> Write | None:
@@ -56,36 +52,25 @@ def with_moves(design: Design) -> Design:
         if declared_set.archive is not None and declared_set.archive.to in received:
             entities, rate = received[declared_set.archive.to]
             received[declared_set.archive.to] = (entities + moves_of_set.archived, rate + moves_of_set.archived_rate)
-    sets = (
-        replace(declared_set, shape=replace(declared_set.shape, moves=moves[declared_set.name]))
-        for declared_set in design.sets
-    )
+    sets = (replace(of, shape=replace(of.shape, moves=moves[of.name])) for of in design.sets)
     return replace(design, sets=tuple(sets))
 
 
 def _sources_first(design: Design) -> list[DeclaredSet]:
     """Return the sets, each after those that are archived to it."""
-    declared_sets: list[DeclaredSet] = []
-    remaining_declared_sets = list(design.sets)
-    while remaining_declared_sets:
-        waits = {
-            declared_set.archive.to for declared_set in remaining_declared_sets if declared_set.archive is not None
-        }
+    ordered, remaining = list[DeclaredSet](), list(design.sets)
+    while remaining:
+        waits = {of.archive.to for of in remaining if of.archive is not None}
         # In a cycle, which is reported, each set waits for another
-        ready = [
-            declared_set for declared_set in remaining_declared_sets if declared_set.name not in waits
-        ] or remaining_declared_sets[:1]
-        declared_sets += ready
-        names = [declared_set.name for declared_set in ready]
-        remaining_declared_sets = [
-            declared_set for declared_set in remaining_declared_sets if declared_set.name not in names
-        ]
-    return declared_sets
+        ready = [of for of in remaining if of.name not in waits] or remaining[:1]
+        ordered += ready
+        remaining = [of for of in remaining if of not in ready]
+    return ordered
 
 
 def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> Moves:
     shape, policy, retention = declared_set.shape, declared_set.archive, declared_set.retention
-    rates = max(0.0, _rate(declared_set, "insert") - _rate(declared_set, "delete") + received_rate)
+    rates = max(0.0, rate_of(declared_set, "insert") - rate_of(declared_set, "delete") + received_rate)
     added = max(shape.growth, received) or rates * YEAR
     here = Moves(received, received_rate=received_rate, net=max(0.0, received - shape.growth))
     if policy is None or policy.is_late(retention):
@@ -102,5 +87,6 @@ def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> 
     return replace(here, archived=archived, archived_rate=policy.rate, net=added - archived - shape.growth)
 
 
-def _rate(declared_set: DeclaredSet, operation: str) -> float:
+def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:
+    """Return how many entities per second the declared writes insert, update or delete."""
     return sum(write.rate for write in declared_set.writes if write.operation == operation)

@@ -22,7 +22,7 @@ from tablepatterns.key import Key
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.storage import connect
 
-from ..key_parts import Piece, pieces_of
+from ..key_parts import Piece, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import archive_of, create_sets
 from ..measure.sample import values_in
@@ -56,7 +56,6 @@ class Fault:
 
     :param path: its location, as keys of a design file
     :param whose: the part that it is about, such as `query "by e-mail"`
-    :param says: the problem, and what to do
     """
 
     path: TomlPath
@@ -96,17 +95,13 @@ class _Part:
             yield self.fault(f"{name} = {value}: {rule}", name)
 
     def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
-        """Yield that a name is not that of a field."""
         if name not in shape.fields:
             known = meant(name, list(shape.fields), "fields")
             yield self.fault(f"{says} is not a field of {shape.entity}; {known}", *below)
 
 
 def check(design: Design) -> None:
-    """Reject a design that cannot be reviewed.
-
-    :raises BadDesign: parts do not fit together; the error has the first problem and the number of others
-    """
+    """Reject a design with faults: the error has the first one and the number of others."""
     found = list(faults(design))
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
@@ -114,7 +109,6 @@ def check(design: Design) -> None:
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """Yield the problems of a design."""
     faults = list(_of_parts(design))
     # Recipes can only be made of parts that fit
     yield from faults or _of_moves(design)
@@ -161,7 +155,6 @@ def _of_moves(design: Design) -> Iterator[Fault]:
 
 
 def _rejection(call: Callable[[], object]) -> str | None:
-    """Return why a call is rejected; None if it is not."""
     try:
         call()
     except BadInput as error:
@@ -171,7 +164,6 @@ def _rejection(call: Callable[[], object]) -> str | None:
 
 @lru_cache(maxsize=16)
 def _bounds(kind: Hashable) -> Mapping[str, Any]:
-    """Return the bounds of the numeric fields of a class."""
     bounds: dict[str, Any] = {}
     for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
         metadata = (item for part in (hint, *get_args(hint)) for item in getattr(part, "__metadata__", ()))
@@ -236,7 +228,6 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
 
 
 def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
-    """Yield the tables and containers with names that the service rejects."""
     tables = [derived.table(declared_set.table) for derived in declared_set.derived]
     for number, name in enumerate([declared_set.table, *tables]):
         if (says := _rejection(partial(check_table_name, name))) is not None:
@@ -276,7 +267,7 @@ def _cycle(shape: Shape, name: str) -> list[str]:
 
 def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
     shape, key, bucket = declared_set.shape, declared_set.key, str(declared_set.settings.get("bucket", ""))
-    for piece in _pieces(key):
+    for piece in pieces_of_key(key):
         yield from _of_piece(shape, piece, part)
     for number, derived in enumerate(declared_set.derived):
         of_derived = part.below(f'{part.whose}: derived "{derived.name}"', "derived", number, "key")
@@ -288,11 +279,6 @@ def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
         values = plural(values_in(shape, key.fields) if key.fields else 1, "different value")
         says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
         yield part.fault(says, "key")
-
-
-def _pieces(key: Key) -> Iterator[Piece]:
-    for template in (key.partition_template, key.row_template):
-        yield from pieces_of(template)
 
 
 def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Iterator[Fault]:
@@ -310,7 +296,7 @@ def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Itera
 
 def _dates(key: Key, other_key: Key) -> Iterator[str]:
     """Yield the fields that a key has as days, and another does not have."""
-    for piece in _pieces(key):
+    for piece in pieces_of_key(key):
         if "%" in piece.spec and "%H" not in piece.spec and piece.name and piece.name not in other_key.fields:
             yield piece.name
 

@@ -27,15 +27,12 @@ _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 
 @dataclass
 class Corrections:
-    """The corrections of one design file."""
-
     flaws: list[Flaw] = field(default_factory=list["Flaw"])
 
     def templates(self, subject: str, partition: str, row: str, shape: Shape, years: float) -> tuple[str, str]:
         """Return the templates of a key, if possible in a form that `Key` accepts.
 
         :param subject: the set, or its derived data
-        :param shape: the fields, and how many entities there are
         :param years: the years of growth for which numbers must have enough digits
         """
         seen: dict[str, str] = {}
@@ -103,7 +100,6 @@ class Corrections:
         return apart
 
     def overlapping(self, subject: str, key: Key, whose: str, other_key: Key) -> None:
-        """Record that rows may have the same keys as others of their table."""
         says = (
             f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and "
             f"{_key_text(other_key)}."
@@ -146,7 +142,6 @@ def _key_text(key: Key) -> str:
 
 
 def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
-    """Return the flaw of a field that is in both PartitionKey and RowKey."""
     if is_same:
         says = f"{name} is in both keys of {subject}, so each partition holds one value of it."
         better = "Remove it from the RowKey, and use a constant or another field there."

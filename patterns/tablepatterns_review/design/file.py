@@ -41,11 +41,7 @@ T = TypeVar("T")
 
 
 class BadDesignFile(BadInput):
-    """A design file with errors; `problems` holds all of them, with their lines.
-
-    :param name: the name of the file
-    :param problems: the line and the error of each
-    """
+    """A design file with errors; `problems` holds all of them: the line and the error of each."""
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -112,7 +108,6 @@ class _Reader:
         return tuple(sets[number] for number in sorted(sets))
 
     def logs(self, log_tables: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
-        """Return the blob logs."""
         logs = [_log(log_table) for log_table in log_tables]
         for number, log in enumerate(logs):
             self.create(partial(log_of, self.storage, log), ("blob_log", number))
@@ -134,16 +129,12 @@ class _Reader:
             return None
 
     def report(self, says: str, path: TomlPath, *below: str | int) -> None:
-        """Add a problem at a key of the table at a path."""
         self.problems.append(Problem((*path, *below), f"{owner_of(self.values, path)}: {says}"))
 
 
 @dataclass
 class _SetReader:
-    """Creates the declared set of a table.
-
-    :param others: the sets so far
-    """
+    """Creates the declared set of a table; `others` are the sets so far."""
 
     file: _Reader
     table: Any
@@ -159,7 +150,6 @@ class _SetReader:
         self.kind = KINDS[table.pattern]
 
     def read(self) -> DeclaredSet | None:
-        """Return the set, or report why there is none."""
         table, before, own = self.table, len(self.file.problems), tables.settings_of(self.table)
         key = self._key(table.key, self.path, table.name, row=self.kind.row_template(own))
         if key is not None:
@@ -223,14 +213,11 @@ class _SetReader:
         self, table: Any, path: TomlPath, subject: str, *, partition: str | None = None, row: str | None = None
     ) -> Key | None:
         """Return the key of a table, with these parts as defaults; or report the missing part."""
-        parts: dict[str, str | None] = {
-            "partition": partition if table.partition is None else table.partition,
-            "row": row if table.row is None else table.row,
-        }
-        for name, value in parts.items():
+        first = partition if table.partition is None else table.partition
+        second = row if table.row is None else table.row
+        for name, value in (("partition", first), ("row", second)):
             if value is None:
                 self.file.report(f"{name} is missing", path, "key")
-        first, second = parts["partition"], parts["row"]
         if first is None or second is None:
             return None
         first, second = self.file.corrections.templates(subject, first, second, self.shape, self.file.years)
@@ -295,9 +282,8 @@ def _is_filled(table: object) -> bool:
 def _derived(table: Any, key: Any) -> Derived:
     """Return the derived data that a table declares; the table's keys are its arguments."""
     declared: dict[str, Any] = table.__dict__
-    arguments: dict[str, Any] = {
-        name: value for name, value in declared.items() if name not in ("pattern", "key", "store", "table")
-    }
+    others = ("pattern", "key", "store", "table")
+    arguments: dict[str, Any] = {name: value for name, value in declared.items() if name not in others}
     match table:
         case tables.IntraTable():
             return IntraPartitionIndex(key, **arguments)

@@ -19,7 +19,6 @@ from ..kinds import KINDS
 from ..toml_file import TAG, adapter, described_schema
 from .model import (
     DEFAULT_PATTERN,
-    STRICT,
     Access,
     Amount,
     ArchivePolicy,
@@ -31,6 +30,7 @@ from .model import (
     Query,
     Retention,
     Size,
+    StrictTable,
     Write,
 )
 
@@ -62,28 +62,24 @@ Store: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True)
-class KeyTable:
+class KeyTable(StrictTable):
     """A key, as the two templates of a `Key`.
 
     :param partition: the template of the PartitionKey
     :param row: the template of the RowKey
     """
 
-    __pydantic_config__ = STRICT
-
     partition: str
     row: str
 
 
 @dataclass(frozen=True)
-class PartKeyTable:
+class PartKeyTable(StrictTable):
     """A key whose recipe provides one of the templates.
 
     :param partition: the template of the PartitionKey; for an `intra_partition_index`, by default that of the set
     :param row: the template of the RowKey; for a `log_tail`, by default made of the timestamp and the id
     """
-
-    __pydantic_config__ = STRICT
 
     partition: str | None = None
     row: str | None = None
@@ -93,15 +89,13 @@ class PartKeyTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntraTable:
+class IntraTable(StrictTable):
     """An index in the partition of the entities.
 
     :param key: the key of the index rows
     :param include: the properties that the index rows hold, in addition to those of both keys; by default all
     :param name: the name in reports
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["intra_partition_index"]
     key: PartKeyTable
@@ -110,7 +104,7 @@ class IntraTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterTable:
+class InterTable(StrictTable):
     """An index in other partitions.
 
     :param key: the key of the index rows
@@ -119,8 +113,6 @@ class InterTable:
     :param unique: whether a second entity with the same key is rejected
     :param name: the name in reports
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["inter_partition_index"]
     key: KeyTable
@@ -131,7 +123,7 @@ class InterTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListTable:
+class ListTable(StrictTable):
     """Lists of the entities that have the same values.
 
     :param fields: the fields to find entities by
@@ -142,8 +134,6 @@ class ListTable:
     :param spread: the number of rows that each list is spread over
     :param name: the name in reports
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["index_entities"]
     fields: Names
@@ -156,7 +146,7 @@ class ListTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CopiesTable:
+class CopiesTable(StrictTable):
     """Properties copied into other entities, declared in the set that they are copied from.
 
     :param key: the key of the entities with the copies
@@ -166,8 +156,6 @@ class CopiesTable:
     :param table: their table, with `store = "table"`
     :param name: the name in reports
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["denormalize"]
     key: KeyTable
@@ -179,20 +167,18 @@ class CopiesTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilledTable:
+class FilledTable(StrictTable):
     """Copied properties, declared in the set that holds the copies.
 
     :param filled_from: the set that the properties are copied from
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["denormalize"]
     filled_from: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryTable:
+class SummaryTable(StrictTable):
     """Totals of groups of entities.
 
     :param key: the key of the totals
@@ -204,8 +190,6 @@ class SummaryTable:
     :param members: the property that lists the entities of a group, if the totals are in another partition
     :param name: the name in reports
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["summary"]
     key: KeyTable
@@ -219,28 +203,24 @@ class SummaryTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncryptedTable:
+class EncryptedTable(StrictTable):
     """Properties that are encrypted before they are sent.
 
     :param names: the properties
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["encrypted_properties"]
     names: Names
 
 
 @dataclass(frozen=True, kw_only=True)
-class LargeTable:
+class LargeTable(StrictTable):
     """Properties whose large values are stored in blobs.
 
     :param names: the properties
     :param container: the container of the blobs
     :param above: the size in bytes above which a value is stored in a blob
     """
-
-    __pydantic_config__ = STRICT
 
     pattern: Literal["large_properties"]
     names: Names
@@ -287,7 +267,7 @@ MappingTable: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetTable:
+class SetTable(StrictTable):
     """A set of entities.
 
     :param name: the name in reports
@@ -305,8 +285,6 @@ class SetTable:
     :param write: the access patterns that write
     :param access: who may read which entities
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     table: str | None = None
@@ -442,7 +420,7 @@ class LogTable(LogOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DesignTable:
+class DesignTable(StrictTable):
     """A design file.
 
     :param name: the title of the report
@@ -450,8 +428,6 @@ class DesignTable:
     :param set: the sets of entities
     :param blob_log: the logs in blobs
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from annotated_types import Interval
 
@@ -30,8 +30,6 @@ DEFAULT_PATTERN: Final = "entity_set"
 """The pattern of a set that names none."""
 _LARGE: Final = 2**31
 """An upper bound for sizes, larger than any property."""
-STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
-"""Strict parsing: no unknown keys, no conversions, no infinite numbers."""
 Size: TypeAlias = Annotated[int, Interval(ge=0, le=2**31)]
 Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
 Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
@@ -47,8 +45,14 @@ YEAR: Final = YEAR_DAYS * DAY
 """Seconds of a year."""
 
 
+class StrictTable:
+    """A table of a file that has no unknown keys, no values of another type and no infinite numbers."""
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+
 @dataclass(frozen=True)
-class Field:
+class Field(StrictTable):
     """What the values of one property look like.
 
     :param type: the EDM type
@@ -60,8 +64,6 @@ class Field:
     :param within: the field within whose values this one is unique, such as the department of an employee number
     :param secret: whether the value must be hidden from readers of the table
     """
-
-    __pydantic_config__ = STRICT
 
     type: FieldType = "string"
     size: Size = 16
@@ -117,7 +119,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class ArchivePolicy:
+class ArchivePolicy(StrictTable):
     """Which entities are archived, and where: a worker moves each of them (`Archive`).
 
     :param to: the set that holds archived entities
@@ -127,8 +129,6 @@ class ArchivePolicy:
     :param peak: entities archived per second at the busiest time; by default `rate`
     :param count: the number of entities that the blobs hold now
     """
-
-    __pydantic_config__ = STRICT
 
     to: str | None = None
     container: str | None = None
@@ -148,21 +148,19 @@ class ArchivePolicy:
 
 
 @dataclass(frozen=True)
-class Retention:
+class Retention(StrictTable):
     """How long entities are kept.
 
     :param days: the number of days
     :param by: `entity` to delete each entity, `table` to drop the table of a period
     """
 
-    __pydantic_config__ = STRICT
-
     days: Annotated[float, Interval(gt=0, le=1e6)]
     by: RetentionMethod = "entity"
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(StrictTable):
     """An access pattern that reads.
 
     :param name: the name of the query, such as `employee by e-mail`
@@ -183,8 +181,6 @@ class Query:
     :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
         entities that match the other fields
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     known: Mapping[str, Match] = field(default_factory=dict[str, Match])
@@ -209,7 +205,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Write:
+class Write(StrictTable):
     """An access pattern that writes one entity.
 
     :param name: the name of the write, such as `hire`
@@ -223,8 +219,6 @@ class Write:
     :param overwrite: whether an update is unconditional: it sends no ETag and overwrites concurrent changes
     :param atomic_with: the writes of other sets that must succeed or fail together with this one
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     operation: WriteOperation
@@ -243,15 +237,13 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Access:
+class Access(StrictTable):
     """Who may read which entities, by a shared access signature (SAS) for a range of keys.
 
     :param name: the name of the reader, such as `tenant portal`
     :param by: the fields for which a reader may see only one value, such as the tenant
     :param hidden: the properties that must be hidden from the reader
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     by: tuple[str, ...] = ()
@@ -331,7 +323,7 @@ class DeclaredSet:
 
 
 @dataclass(frozen=True)
-class LogWrite:
+class LogWrite(StrictTable):
     """An access pattern that appends entries to a blob log.
 
     :param name: the name of the write, such as `log request`
@@ -340,8 +332,6 @@ class LogWrite:
     :param writers: the number of processes that write at the same time, each with its own buffer and blobs
     """
 
-    __pydantic_config__ = STRICT
-
     name: str
     rate: Rate = 0.0
     peak: Rate | None = None
@@ -349,7 +339,7 @@ class LogWrite:
 
 
 @dataclass(frozen=True)
-class LogRead:
+class LogRead(StrictTable):
     """An access pattern that reads the entries of a time span.
 
     :param name: the name of the query, such as `errors of ten minutes`
@@ -358,8 +348,6 @@ class LogRead:
     :param peak: calls per second at the busiest time; by default `rate`
     """
 
-    __pydantic_config__ = STRICT
-
     name: str
     seconds: Seconds
     rate: Rate = 0.0
@@ -367,7 +355,7 @@ class LogRead:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOptions:
+class LogOptions(StrictTable):
     """A log in blobs, one blob an hour for each writer.
 
     :param name: the name in reports
@@ -386,8 +374,6 @@ class LogOptions:
     :param blob_bytes: the size in bytes at which a blob is full
     :param blob_blocks: the number of flushes after which a blob is full
     """
-
-    __pydantic_config__ = STRICT
 
     name: str
     container: str

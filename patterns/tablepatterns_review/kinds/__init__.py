@@ -22,5 +22,4 @@ KINDS: Final[Mapping[str, SetKind[Any]]] = {kind.pattern: kind for kind in _ALL}
 
 
 def kind_of(declared_set: DeclaredSet) -> SetKind[Any]:
-    """Return the kind of a declared set."""
     return KINDS[declared_set.pattern]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from tablepatterns.entity_set.derived import Derived, profile_of
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import Filter
@@ -28,12 +28,9 @@ Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 class SampleCall:
     """The parameters of a call.
 
-    :param way: the method
     :param via: the derived data that is read; None for the primary rows
     :param given: values, ranges and prefixes of the key's fields
     :param where: conditions on properties
-    :param take: the number of requested entities; None for all
-    :param select: the requested properties; None for all
     :param completes: whether the entity of each row is read too
     """
 
@@ -45,25 +42,18 @@ class SampleCall:
     select: tuple[str, ...] | None = None
     completes: bool = False
 
-    def index(self, key: Key) -> Any:
-        """Return the index that is read; None for the primary rows.
-
-        :param key: the key of the primary rows
-        """
-        return self.via if self.via is not None and profile_of(self.via, key).layout is not None else None
-
 
 class SampleSet(ABC):
     """A set of a design on an account, which a recipe stores."""
 
     parts: Sequence[Derived] = ()
-    """Its derived data."""
     needs_recipe: bool = True
     """Whether only the recipe can compute the stored rows."""
 
     def __init__(self, storage: Storage, key: Key) -> None:
         self.storage = storage
         self.key = key
+        self.row_key = key
 
     @abstractmethod
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -86,7 +76,6 @@ class SampleSet(ABC):
         """Change an entity that exists."""
 
     def overwrite(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Overwrite an entity."""
         self.update(fields, changes)
 
     @abstractmethod
@@ -94,7 +83,6 @@ class SampleSet(ABC):
         """Delete an entity that exists."""
 
     def key_of(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of the key of an entity."""
         return {name: fields[name] for name in self.key.fields}
 
     def make_table(self, name: str) -> None:
@@ -115,7 +103,6 @@ class SampleSet(ABC):
 
 
 def once(key: Key, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the entities without duplicate keys."""
     by_key = {key.format({name: row[name] for name in key.fields}): row for row in rows}
     return list(by_key.values())
 
@@ -176,10 +163,7 @@ class SetKind(ABC, Generic[RecipeT]):
         return None
 
     def declare(self, profile: SetProfile) -> DeclaredSet:
-        """Return the set that the recipe of a program stores, still without a name and a shape.
-
-        :raises BadInput: a design cannot describe it
-        """
+        """Return the set that the recipe of a program stores, still without a name and a shape."""
         return DeclaredSet(
             "",
             profile.table,
@@ -195,11 +179,7 @@ class SetKind(ABC, Generic[RecipeT]):
 
     @abstractmethod
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> RecipeT:
-        """Return the recipe that stores the entities of a set.
-
-        :param derived: the derived data, whose sources are on the same account
-        :raises BadDesign: its parts cannot work together
-        """
+        """Return the recipe of a set; the sources of the derived data are on the same account."""
 
     @abstractmethod
     def sample(self, recipe: RecipeT, storage: Storage) -> SampleSet:
@@ -221,7 +201,6 @@ class SetKind(ABC, Generic[RecipeT]):
         return 1 if period is None else max(1, round(days / period))
 
     def buckets(self, declared_set: DeclaredSet) -> int:
-        """Return the number of buckets of each partition."""
         return 1
 
     def points(self, declared_set: DeclaredSet) -> int | None:
@@ -253,10 +232,7 @@ class SetKind(ABC, Generic[RecipeT]):
     def insert_code(
         self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
     ) -> str:
-        """Return the call that stores an entity.
-
-        :param name: the expression of the set
-        """
+        """Return the call that stores an entity; `name` is the expression of the set."""
         if model is None:
             return call(f"{name}.{method}", literal(entity))
         return call(f"{name}.{method}", call(model, **{field: literal(value) for field, value in entity.items()}))
@@ -264,11 +240,7 @@ class SetKind(ABC, Generic[RecipeT]):
     def ask_code(
         self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
     ) -> str | None:
-        """Return a call, with its entities in a list; None if it takes several calls.
-
-        :param name: the expression of the set
-        :param index: the constant of the derived data that is read
-        """
+        """Return a call on the set `name`, with its entities in a list; None if it takes several calls."""
         key, options = [*([index] if index else []), literal(sample_call.given)], condition_code(sample_call)
         match sample_call.way:
             case "get" | "find" | "find_all" | "totals":
@@ -292,17 +264,12 @@ class SetKind(ABC, Generic[RecipeT]):
 
 
 def condition_code(sample_call: SampleCall) -> dict[str, str]:
-    """Return the arguments of a call for its conditions on properties."""
     if sample_call.where is None:
         return {}
     return {"where": call("parse", text(str(sample_call.where))), "allow": "QueryClass.TABLE_SCAN"}
 
 
 def reject_parts(declared_set: DeclaredSet, derived: Sequence[Derived]) -> None:
-    """Reject derived data and mappings.
-
-    :raises BadDesign: the set has some
-    """
     if derived or declared_set.mappings:
         names = [*(via.name for via in derived), *(mapping.name for mapping in declared_set.mappings)]
         rule = f"it has no derived data, and {names} is given"

@@ -36,12 +36,10 @@ _HOURS_OF: Final = (math.inf, 8_766.0, 730.5, 24.0, 1.0)
 
 
 def line_bytes(log: DeclaredLog) -> int:
-    """Return the size of an entry as it is stored."""
     return len(LogEntry(_MIDNIGHT, LEVEL, "", {}, UUID(int=0)).line()) + 1 + log.size
 
 
 def entries_of(log: DeclaredLog, years: float) -> float:
-    """Return how many entries there are after so many years."""
     if log.retention_days is None:
         return (log.count or 0) + log.rate * years * YEAR
     kept_seconds = log.rate * log.retention_days * DAY
@@ -172,11 +170,10 @@ def reading(log: DeclaredLog, seconds: float) -> Reading:
 def _read_from(log: DeclaredLog, begins: float, seconds: float) -> Reading:
     earliest = _MIDNIGHT + timedelta(seconds=begins)
     kept_hours = math.inf if log.retention_days is None else log.retention_days * DAY / HOUR
-    parts: list[tuple[Reading, float]] = []
+    parts, blobs = list[tuple[Reading, float]](), blobs_an_hour(log)
     for prefix in prefixes(log.prefix, earliest, earliest + timedelta(seconds=seconds)):
-        listed = min(_HOURS_OF[len(prefix.strip("/").split("/")) - 1], kept_hours, seconds / HOUR + 1) * blobs_an_hour(
-            log
-        )
+        hours = _HOURS_OF[len(prefix.strip("/").split("/")) - 1]
+        listed = min(hours, kept_hours, seconds / HOUR + 1) * blobs
         parts.append((Reading(max(1, math.ceil(listed / MAX_PAGE_BLOBS)), listed=listed), 1.0))
     for start, end, times in _hours(begins / HOUR, (begins + seconds) / HOUR, kept_hours):
         parts += ((_opened(log, write, start, end), times * write.writers) for write in log.writes)
@@ -212,7 +209,6 @@ def _opened(log: DeclaredLog, write: LogWrite, start: float, end: float) -> Read
 
 
 def _pieces(size: float, end: float, blobs: float = 1.0) -> Reading:
-    """Return what is read of so many blobs, up to a part of each."""
     all_of_it = max(1, math.ceil(size / PIECE_BYTES))
     pieces = min(all_of_it, math.floor(min(1.0, end) * size / PIECE_BYTES) + 1)
     return Reading(pieces=blobs * pieces, size=blobs * min(size, pieces * PIECE_BYTES))
@@ -231,10 +227,6 @@ SECONDS: Final = {"flush_seconds": "flush_age", "ahead_seconds": "ahead"}
 
 
 def log_of(account: Storage, log: DeclaredLog) -> BlobLog[Storage]:
-    """Return the recipe of a declared log.
-
-    :raises BadInput: a name or a number is out of range
-    """
     return BlobLog(account, log.container, log.prefix, **recipe_options(log))
 
 
@@ -245,8 +237,6 @@ def recipe_options(log: DeclaredLog) -> dict[str, Any]:
 
 
 class SampleLog:
-    """A declared log on an account."""
-
     def __init__(self, account: Storage, log: DeclaredLog) -> None:
         self.log = log_of(account, log)
         self._message = "x" * min(log.size, BLOCK_BYTES)
@@ -258,7 +248,6 @@ class SampleLog:
         self.log.flush()
 
     def read(self, at: datetime) -> int:
-        """Read the entries of a minute, and return their number."""
         return sum(1 for _ in self.log.between(at, at + timedelta(minutes=1)))
 
 
@@ -298,8 +287,6 @@ def measured_log(log: DeclaredLog) -> Iterator[Measured]:
     """Yield what one call of each access pattern of a log takes; of a write, one entry.
 
     Each kind of request is measured with the recipe. How often each is sent follows from the pace of the writers.
-
-    :raises BadInput: a name or a number is out of range
     """
     units, rejected = _units(log.container, log.prefix, log.size)
     for access in log.calls:
@@ -360,7 +347,6 @@ _THIS_HOUR: Final = NOW.replace(minute=0, second=0, microsecond=0)
 
 
 def fill(storage: Storage, log: DeclaredLog) -> None:
-    """Write a few entries in some hours."""
     for hours in range(HOURS, 0, -1):
         SampleLog(storage, log).flush(_THIS_HOUR - timedelta(hours=hours), _ENTRIES, _MESSAGE)
 
@@ -382,7 +368,6 @@ def call_of(storage: Storage, log: DeclaredLog, access: Query | Write) -> Callab
 def state_after_crash(
     storage: Storage, log: DeclaredLog, access: Write, before: Contents, remaining_contents: Contents
 ) -> str:
-    """Return a sentence on what a crash leaves."""
     if access.operation == "delete":
         deleted = len(before.blobs - remaining_contents.blobs)
         return (
@@ -396,7 +381,6 @@ def state_after_crash(
 
 
 def place_of(log: DeclaredLog) -> Place:
-    """Return where a log is, for the map."""
     return Place("log", log.name, log.name, log.container, f"{log.prefix}/{{date}}/{{hour}}/{{number}}.log", False)
 
 
@@ -406,14 +390,12 @@ _AN_HOUR_AGO: Final = "NOW - timedelta(hours=1)"
 
 
 def log_call(log: DeclaredLog) -> str:
-    """Return the call that makes the recipe of a log."""
     default = recipe_options(DeclaredLog(name=log.name, container=log.container, size=log.size))
     options = {name: literal(value) for name, value in recipe_options(log).items() if value != default[name]}
     return call("BlobLog", "storage", text(log.container), text(log.prefix), **options)
 
 
 def declaration_of(log: DeclaredLog, attribute: str) -> str:
-    """Return the call that declares a log for a review."""
     numbers = {"count": log.count, "retention_days": log.retention_days}
     options = {name: repr(value) for name, value in numbers.items() if value is not None}
     accesses = {"writes": log.writes, "reads": log.reads}

@@ -24,15 +24,13 @@ from .kind import SampleCall, SampleSet, SetKind, changed, condition_code
 from .plain import EntitySetKind, LogTailKind, Plain, call_entity_set
 from .series import SeriesKind
 
-PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
+_PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 """The length of each period, the shortest first."""
 _INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN), LogTailKind())}
 """The patterns that may store the entities of one table."""
 
 
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
-    """`PeriodTables`."""
-
     pattern = "period_tables"
     parts = "period tables"
     visibility = ("the last write, in the periods that are retained", "", "")
@@ -74,10 +72,10 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
         return str(declared_set.settings.get("at", "At"))
 
     def period_days(self, declared_set: DeclaredSet) -> float:
-        return PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]
+        return _PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]
 
     def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        longer = list(PERIOD_DAYS)
+        longer = list(_PERIOD_DAYS)
         for period in longer[longer.index(str(declared_set.settings.get("period", "day"))) + 1 :]:
             yield f"use a table for each {period}", {"period": period}
 
@@ -122,7 +120,6 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
 
 
 def _inner(declared_set: DeclaredSet) -> EntitySetKind:
-    """Return the kind of the set in each table."""
     inner = str(declared_set.settings.get("inner", DEFAULT_PATTERN))
     if inner not in _INNER:
         raise BadDesign("inner", inner, "one of two patterns keeps the table of a period", f"use {', '.join(_INNER)}")
@@ -136,8 +133,6 @@ def _kept_days(declared_set: DeclaredSet) -> float | None:
 
 
 class Periods(SampleSet):
-    """A set stored by `PeriodTables`."""
-
     def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
         super().__init__(storage, tables.key)
         self.tables = tables

@@ -33,11 +33,7 @@ Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
 
 
 def rows_of(entities: EntitySet[Storage], rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield the rows of these entities, and the rows derived from them in tables.
-
-    :param entities: the set
-    :param rows: the fields of each entity
-    """
+    """Yield the rows of these entities, and the rows derived from them in tables."""
     table, layout = entities.table.name, primary_layout(entities)
     for fields in rows:
         properties = layout.row(fields)
@@ -71,8 +67,6 @@ def fill(storage: Storage, rows: Iterable[Row]) -> None:
 
 
 class Plain(SampleSet):
-    """A set stored by an `EntitySet`."""
-
     def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
         super().__init__(storage, entities.key)
         self.entities = entities
@@ -115,7 +109,6 @@ class Plain(SampleSet):
 
 
 def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: SampleSet) -> int:
-    """Make a call of an `EntitySet`, and return the number of entities."""
     via: Any = ask.via
     rows: Sequence[Entity | None]
     match ask.way:
@@ -145,11 +138,9 @@ def call_entity_set(entities: EntitySet[Storage], ask: SampleCall, sample_set: S
 
 
 def range_of(recipe: EntitySet[Storage] | PartitionSpread[Storage], ask: SampleCall, key: Key) -> Sequence[Entity]:
-    """Return the entities of a range, or the first ones of it.
-
-    :param key: the key of the primary rows
-    """
-    via = ask.index(key)
+    """Return the entities of a range, or the first ones of it; `key` is that of the primary rows."""
+    is_index = ask.via is not None and profile_of(ask.via, key).layout is not None
+    via: Any = ask.via if is_index else None
     options: dict[str, Any] = {"where": ask.where, "allow": QueryClass.TABLE_SCAN, "select": ask.select}
     if ask.take is None:
         return list(recipe.range(via, ask.given, **options))
@@ -179,7 +170,6 @@ class EntitySetKind(SetKind[EntitySet[Storage]]):
         return [f"{names.set} = {self.make_code(declared_set, names, 'storage', text(declared_set.table))}"]
 
     def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
-        """Return the call that makes the set in a table."""
         return call("EntitySet", account, table, names.key, **names.options, model=names.model)
 
     def messages_code(self, name: str) -> str | None:
@@ -191,8 +181,6 @@ _LOG_FIELDS: Final = {"at": "At", "entry": "EntryId"}
 
 
 class LogTailKind(EntitySetKind):
-    """A `LogTail`."""
-
     shares_tables = False
     has_unique_keys = True
 

@@ -20,8 +20,6 @@ _POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float
 
 
 class SeriesKind(SetKind[DataSeries[Storage, Any]]):
-    """A `DataSeries`."""
-
     pattern = "data_series"
     has_unique_keys = True
     visibility = ("the last write of each point, None if it was never set", "", "")
@@ -79,8 +77,6 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
 
 
 class Series(SampleSet):
-    """A set of data series."""
-
     def __init__(self, storage: Storage, series: DataSeries[Storage, Any]) -> None:
         super().__init__(storage, series.key)
         self.series = series

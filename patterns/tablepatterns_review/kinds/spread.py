@@ -22,8 +22,6 @@ _BUCKETS: Final = 16
 
 
 class SpreadKind(SetKind[PartitionSpread[Storage]]):
-    """A `PartitionSpread`."""
-
     pattern = "partition_spread"
     is_spread = True
     parts = "buckets"
@@ -85,13 +83,11 @@ def _options(declared_set: DeclaredSet) -> dict[str, Any]:
 
 
 class Spread(SampleSet):
-    """A set stored by a `PartitionSpread`."""
-
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
         self.spread = spread
         self.inner = Plain(storage, spread.entity_set)
-        self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
+        self.row_key, self.parts, self.needs_recipe = self.inner.key, self.inner.parts, self.inner.needs_recipe
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         # The first write stores the settings of the buckets
@@ -101,7 +97,8 @@ class Spread(SampleSet):
 
     def prepare(self, ask: SampleCall) -> None:
         # The first range of an object reads the settings of the buckets
-        self.ask(replace(ask, take=1))
+        if ask.way in ("range", "find"):
+            self.ask(replace(ask, take=1))
 
     def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":

@@ -15,8 +15,6 @@ from .kind import SampleCall, SampleSet, SetKind, once, reject_parts
 
 
 class WideKind(SetKind[WideEntity[Storage]]):
-    """A `WideEntity`."""
-
     pattern = "wide_entity"
     has_unique_keys = True
     is_wide = True
@@ -53,8 +51,6 @@ def _properties(declared_set: DeclaredSet) -> list[str]:
 
 
 class Wide(SampleSet):
-    """A set of wide entities."""
-
     def __init__(self, storage: Storage, wide: WideEntity[Storage]) -> None:
         super().__init__(storage, wide.key)
         self.wide = wide

@@ -62,20 +62,11 @@ SetRecipe: TypeAlias = (
 
 @cache
 def sample_key() -> LocalKey:
-    """Return the key that encrypts the sample entities of a review.
-
-    It is created when a design encrypts: in a browser, other designs are reviewed without the package cryptography.
-    """
+    """Return the key of encrypted entities, created on first use: a browser may lack the package cryptography."""
     return LocalKey("review", bytes(range(32)))
 
 
 def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
-    """Create the sets of a design on an account; return them by name.
-
-    :param design: the design
-    :param storage: the account
-    :raises BadDesign: the parts of a set cannot work together
-    """
     recipes: dict[str, SetRecipe] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
         derived = [_bound(declared_set, via, recipes) for via in declared_set.derived]
@@ -86,11 +77,7 @@ def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
 def archive_of(
     account: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]
 ) -> Archive[Storage] | None:
-    """Return what archives the entities of a set; None if it has no archive.
-
-    :param recipes: the sets of the design on this account, by name
-    :raises BadDesign: entities could not be moved there, or not back
-    """
+    """Return what archives the entities of a set, else None; `recipes` are those of all sets by name."""
     policy, source = declared_set.archive, recipes[declared_set.name]
     if policy is None:
         return None
@@ -105,11 +92,7 @@ def archive_of(
 
 
 def recipe_of_set(account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> SetRecipe:
-    """Return the recipe that stores the entities of a set.
-
-    :param derived: the derived data, whose sources are on the same account
-    :raises BadDesign: the pattern is unknown, or its parts cannot work together
-    """
+    """Return the recipe of a set; the sources of the derived data are on the same account."""
     kind = KINDS.get(declared_set.pattern)
     if kind is None:
         raise BadDesign("pattern", declared_set.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
@@ -143,20 +126,14 @@ _LARGE: Final = 1_000_000
 
 @dataclass(frozen=True)
 class SampleDesign(SizedDesign):
-    """A design with as few entities as its sample: all that measuring reads, so equal ones have equal costs.
-
-    It has no rates, growth and readers.
-
-    :param spans: the age of the oldest entity of each set, by its name
-    """
+    """A design with as few entities as its sample and no rates, and how old the oldest entity of each set is."""
 
     spans: Mapping[str, timedelta]
 
     def part(self, names: Collection[str]) -> SampleDesign:
-        """Return the sample of some sets, by their names."""
         sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
-        tables = {declared_set.name: self.tables[declared_set.name] for declared_set in sets}
-        spans = {declared_set.name: self.spans[declared_set.name] for declared_set in sets}
+        tables = {of.name: self.tables[of.name] for of in sets}
+        spans = {of.name: self.spans[of.name] for of in sets}
         return SampleDesign(replace(self.design, sets=sets), tables, spans)
 
 
@@ -166,12 +143,7 @@ def declared_sizes(design: Design) -> SizedDesign:
 
 
 def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
-    """Return a design with the declared number of entities, up to `most`.
-
-    :param most: the maximum number of entities per set
-    :param fewest_values: the minimum number of different values that a field keeps in a sample
-    :raises BadDesign: the parts of a set cannot work together
-    """
+    """Return a design with up to `most` entities per set, and at least `fewest_values` different values per field."""
     with connect() as storage:
         sample_sets = _sample_sets(design, storage, create_sets(design, storage))
     sampled_sets = (_sampled(of, sample_sets[of.name], most, fewest_values) for of in design.sets)
@@ -195,21 +167,15 @@ def _sampled(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest
 
 
 def _sample_sets(design: Design, storage: Storage, keepers: Mapping[str, SetRecipe]) -> dict[str, SampleSet]:
-    return {
-        declared_set.name: kind_of(declared_set).sample(keepers[declared_set.name], storage)
-        for declared_set in design.sets
-    }
+    return {of.name: kind_of(of).sample(keepers[of.name], storage) for of in design.sets}
 
 
 @dataclass(frozen=True)
 class SampleAccount:
-    """The sets of a design on an account, with sample entities.
+    """The sets of a design on an account, with sample entities; all by the name of the set.
 
     :param made: the design with the number of sample entities
-    :param kept: the sets, by name
-    :param samples: the entities of each set, by its name
-    :param rejected: why the entities of a set cannot be stored, by its name
-    :param archives: what archives the entities of a set, by its name
+    :param rejected: why the entities of a set cannot be stored
     """
 
     storage: Storage
@@ -221,35 +187,29 @@ class SampleAccount:
 
 
 def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> SampleAccount:
-    """Create the sets of a design on an account, with sample entities.
-
-    :param readable: whether texts are named after their fields
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored
-    """
+    """Create the sets of a design with sample entities; if `readable`, texts are named after their fields."""
     design = of.design
     recipes = create_sets(design, storage)
     sample_sets = _sample_sets(design, storage, recipes)
     samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
     samples = _without_archived(design, referring(design, samples))
-    archives = {declared_set.name: archive_of(storage, declared_set, recipes) for declared_set in design.sets}
-    account = SampleAccount(
-        storage, of, sample_sets, samples, {}, {name: archive for name, archive in archives.items() if archive}
-    )
+    possible_archives = {of.name: archive_of(storage, of, recipes) for of in design.sets}
+    archives = {name: archive for name, archive in possible_archives.items() if archive is not None}
+    rejected: dict[str, str] = {}
     for declared_set in sorted(design.sets, key=holds_copies):
         name = declared_set.name
         # An entity that cannot be stored is a finding, not the end of the review
         reason = rejection(partial(sample_sets[name].load, samples[name].stored))
         if reason is not None:
-            account.rejected[name] = reason
+            rejected[name] = reason
     for declared_set in design.sets:
         name = declared_set.name
-        if any(query.archived for query in declared_set.queries) and name not in account.rejected:
+        if any(query.archived for query in declared_set.queries) and name not in rejected:
             # Queries of the archive have an entity to read
             with suppress(TablePatternsError, HttpResponseError):
                 sample_sets[name].insert(samples[name].spare[-1])
-                archive_now(storage, account.archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
-    return account
+                archive_now(storage, archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
+    return SampleAccount(storage, of, sample_sets, samples, rejected, archives)
 
 
 def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
@@ -270,20 +230,15 @@ def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str
     for declared_set in design.sets:
         target = archive_set(design, declared_set)
         if target is not None:
-            sample, names = samples[declared_set.name], declared_set.key.fields
+            sample = samples[declared_set.name]
             moved = [*inactive(sample.stored), *sample.spare]
-            samples_by_set[target.name] = without(
-                samples_by_set[target.name], [{name: of[name] for name in names} for of in moved]
-            )
+            keys = [{name: fields[name] for name in declared_set.key.fields} for fields in moved]
+            samples_by_set[target.name] = without(samples_by_set[target.name], keys)
     return samples_by_set
 
 
 def rejection(call: Callable[[], object]) -> str | None:
-    """Make a call; return the reason if the recipe or the service rejects it, else None.
-
-    :raises EntityAlreadyExists: the key exists
-    :raises EntityNotFound: the entity does not exist
-    """
+    """Make a call, and return why it is rejected, else None; keys that exist, or do not, raise."""
     try:
         call()
     except (EntityAlreadyExists, EntityNotFound):

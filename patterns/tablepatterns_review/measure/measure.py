@@ -22,7 +22,7 @@ from tablepatterns_engine import Clock, Engine
 
 from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
-from ..design.archives import archive_write, is_of_archive, with_moves
+from ..design.archives import archive_write, is_of_archive, rate_of, with_moves
 from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
 from ..kinds import kind_of
@@ -31,7 +31,7 @@ from ..model import Measured
 from ..planner import Way, best_way
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
 from .questions import Question, questions, sample_call
-from .sample import NOW, equal, found_by, scaled_results, width_of
+from .sample import NOW, equal, equal_names, found_by, scaled_results, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
@@ -50,16 +50,7 @@ _EMPTY_TABLE: Final = "ReviewNoRows"
 
 
 def measure(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
-    """Run every access pattern of a design, and return the cost of each, in declaration order.
-
-    The same design gives the same figures. No request leaves the process.
-
-    :param design: the design
-    :param most: the maximum number of entities per set
-    :param measurements: what was measured before
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored
-    """
+    """Run every access pattern, with up to `most` entities per set; return each cost, in declaration order."""
     return rated(design, calls_of(design, most=most, measurements=measurements))
 
 
@@ -67,7 +58,6 @@ def measure(design: Design, *, most: int = MOST, measurements: Measurements | No
 class SampleCost:
     """What an access pattern takes with a sample.
 
-    :param rejected: why it is rejected; None if it is not
     :param follows: whether the derived data that it writes is eventually consistent
     :param sample: the number of sample entities
     :param empty: the size of a response without entities
@@ -84,8 +74,6 @@ class Measurements:
     """What was measured in one review. Sets that are the same in another design are not measured again.
 
     The others share an account, since the number of its rows changes the timestamps, and so the bytes of a response.
-
-    :param on_measured: called after each access pattern, with how many have been measured
     """
 
     def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
@@ -95,7 +83,6 @@ class Measurements:
         """How many access patterns have been measured."""
 
     def counted(self, cost: SampleCost) -> SampleCost:
-        """Return a cost that has just been measured, and count it."""
         self.count += 1
         if self._on_measured is not None:
             self._on_measured(self.count)
@@ -109,22 +96,14 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(
-                sample.part({declared_set.name for part in new for declared_set in part.design.sets}), self
-            )
-            self._known += [
-                (part, {declared_set.name: measured[declared_set.name] for declared_set in part.design.sets})
-                for part in new
-            ]
+            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self)
+            self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
 
 def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
-    """Return what one call of each access pattern takes if no other call is made: the rates have no effect.
-
-    :param measurements: what was measured before
-    """
+    """Return what one call of each access pattern takes if no other call is made: the rates have no effect."""
     design = with_implied_writes(design)
     sample, sized_design = sample_design(design, most), declared_sizes(design)
     costs = (measurements or Measurements()).of(sample)
@@ -146,7 +125,7 @@ def independent(design: Design) -> list[set[str]]:
     atomic = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
     for declared_set in design.sets:
         uses, names = _uses(declared_set, atomic), {declared_set.name}
-        for group in [each for each in groups if not each[0].isdisjoint(uses)]:
+        for group in [group for group in groups if not group[0].isdisjoint(uses)]:
             groups.remove(group)
             uses, names = uses | group[0], names | group[1]
         groups.append((uses, names))
@@ -154,29 +133,21 @@ def independent(design: Design) -> list[set[str]]:
 
 
 def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
-    """Return what a set may share with others: tables, containers, an archive, copied fields and transactions.
-
-    :param atomic: the writes that are in transactions of other sets
-    """
-    stores = {
-        ("table", declared_set.table),
-        *(derived.placement.store_name(declared_set.table) for derived in declared_set.derived),
-    }
+    """Return what a set may share with others; `atomic` has the writes that are in transactions of other sets."""
+    own = declared_set.table
+    stores = [("table", own), *(derived.placement.store_name(own) for derived in declared_set.derived)]
     found = {(kind, name.lower()) for kind, name in stores}
     copied = {id(profile.filled_from or derived) for derived, profile in declared_set.profiles()}
     named = {write.name for write in declared_set.writes}.intersection(atomic)
     writes = {("write", name) for name in named.union(*(write.atomic_with for write in declared_set.writes))}
-    archives = (
-        [declared_set.archive.to] if declared_set.archive is not None and declared_set.archive.to is not None else []
-    )
-    return {*found, *copied, *writes, *(("set", name) for name in (declared_set.name, *archives))}
+    sets = {("set", declared_set.name)}
+    if declared_set.archive is not None and declared_set.archive.to is not None:
+        sets.add(("set", declared_set.archive.to))
+    return {*found, *copied, *writes, *sets}
 
 
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
-    """Return what was measured of calls at the rates of a design: with their retries, and counted once.
-
-    :param design: the design that was measured, maybe with other rates
-    """
+    """Return the measured calls at the rates of a design, maybe not those measured: with retries, and counted once."""
     design = with_implied_writes(design)
     of_sets = (call for call in calls if isinstance(call.of, DeclaredSet))
     measured_sets = (
@@ -188,7 +159,6 @@ def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
 
 
 def _retried(call: Measured) -> Measured:
-    """Return a write with the retries that concurrent writers cause."""
     if isinstance(call.access, Query) or isinstance(call.of, DeclaredLog) or call.rejected or call.is_implied:
         return call
     retries = retries_of(call.of, call.access)
@@ -211,10 +181,7 @@ def with_implied_writes(design: Design) -> Design:
 def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
     retention, moves, move = declared_set.retention, declared_set.shape.moves, archive_write(declared_set)
     if retention is not None:
-        inserted, deleted = (
-            sum(write.rate for write in declared_set.writes if write.operation == operation)
-            for operation in ("insert", "delete")
-        )
+        inserted, deleted = rate_of(declared_set, "insert"), rate_of(declared_set, "delete")
         expired = (inserted + moves.received_rate) - (deleted + moves.archived_rate)
         if not (inserted or deleted or moves.received_rate or moves.archived_rate):
             # Without declared inserts, the existing ones are deleted evenly
@@ -323,38 +290,26 @@ def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: De
 
 
 def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[SampleCost]]:
-    """Run every access pattern of a sample, and return the cost of each, by the name of its set.
-
-    :param measurements: counts them
-    """
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_EMPTY_TABLE)
     with connect(engine) as storage:
         stand = set_up(of, storage)
         empty = _empty(stand)
-        query_costs = {
-            declared_set.name: [
-                measurements.counted(_asked(stand, declared_set, query, empty)) for query in declared_set.queries
-            ]
-            for declared_set in of.design.sets
-        }
+        costs: dict[str, list[SampleCost]] = {declared_set.name: [] for declared_set in of.design.sets}
+        for declared_set in of.design.sets:
+            for query in declared_set.queries:
+                costs[declared_set.name].append(measurements.counted(_asked(stand, declared_set, query, empty)))
         # Last, since they change the data
         sources = {name: Source(sample) for name, sample in stand.samples.items()}
-        write_costs = {
-            declared_set.name: [
-                measurements.counted(_written(stand, declared_set, write, sources)) for write in declared_set.writes
-            ]
-            for declared_set in of.design.sets
-        }
-    return {
-        declared_set.name: [*query_costs[declared_set.name], *write_costs[declared_set.name]]
-        for declared_set in of.design.sets
-    }
+        for declared_set in of.design.sets:
+            for write in declared_set.writes:
+                costs[declared_set.name].append(measurements.counted(_written(stand, declared_set, write, sources)))
+    return costs
 
 
 def _empty(stand: SampleAccount) -> float:
-    """Return the size of a response without entities."""
     any_set = next(iter(stand.kept.values()))
     with metered(stand.storage) as taken:
         any_set.raw(_EMPTY_TABLE, Comparison("PartitionKey", "eq", ""))
@@ -364,20 +319,17 @@ def _empty(stand: SampleAccount) -> float:
 def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
     size, rejected = len(stand.samples[declared_set.name].stored), stand.rejected.get(declared_set.name)
     if query.archived:
-        archive, key = (
-            stand.archives[declared_set.name],
-            stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set)),
-        )
+        archive = stand.archives[declared_set.name]
+        key = stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set))
         with metered(stand.storage) as metering:
             reason = rejection(partial(archive.get, key))
         return SampleCost(metering.taken, rejected or reason, True, size)
     way = best_way(declared_set, query)
-    each = sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way))
     weighted_costs: list[tuple[CallCost, float]] = []
-    for one in each:
-        call_cost, reason = _run(stand, declared_set, way, one)
+    for question in sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way)):
+        call_cost, reason = _run(stand, declared_set, way, question)
         rejected = reason or rejected
-        weighted_costs.append((call_cost, one.weight))
+        weighted_costs.append((call_cost, question.weight))
     return SampleCost(mean(weighted_costs), rejected, way.is_eventual, size, empty)
 
 
@@ -387,11 +339,9 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
 
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
-    """Return the questions that stand for all of an access pattern, about entities of the sample.
-
-    :param most: about how many
-    """
-    names = _single(declared_set, way.query)
+    """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
+    # A filter gives single values for the partition
+    names = equal_names(way.query) if way.query.filter is None else list(declared_set.key.partition_fields)
     first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
     return questions(shape, way.query, sample, names, first or names[:1], most)
@@ -442,22 +392,13 @@ def parts_of(
 
 
 def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
-    """Return the writes of other sets that must succeed or fail with this one."""
     others = [(other, one) for other in design.sets if other is not declared_set for one in other.writes]
     return [pair for name in write.atomic_with for pair in others if pair[1].name == name]
 
 
 def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
-    """Whether a write has eventually consistent derived data."""
     elsewhere = any(via.is_eventual for declared_set in sets for via in stand.kept[declared_set.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
-
-
-def _single(declared_set: DeclaredSet, query: Query) -> list[str]:
-    """Return the fields that a call gives single values for; for a filter, those of the partition."""
-    if query.filter is not None:
-        return list(declared_set.key.partition_fields)
-    return [name for name, how in query.known.items() if how == "="]
 
 
 def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
@@ -469,11 +410,9 @@ def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
 
 
 def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
-    """Make a call, and return its cost, or the reason of a rejection."""
     ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
     sample_set = stand.kept[declared_set.name]
-    if ask.way in ("range", "find"):
-        sample_set.prepare(ask)
+    sample_set.prepare(ask)
     with metered(stand.storage) as taken:
         rejected = rejection(lambda: sample_set.ask(ask))
     return taken.taken, rejected

@@ -16,7 +16,7 @@ from tablepatterns.key.ranges import Between, Prefix
 from ..design.model import DeclaredSet, Query, Shape
 from ..kinds.kind import SampleCall
 from ..planner import Way, partition_as_row
-from .sample import Sample, names_one, range_share, skewed_field
+from .sample import Sample, equal_names, names_one, range_share, skewed_field
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
@@ -26,11 +26,7 @@ _GOLDEN: Final = 0.618
 
 @dataclass(frozen=True)
 class Question:
-    """One sample call of an access pattern, for an entity that exists.
-
-    :param about: the number of the entity in the sample
-    :param weight: the share of the pattern's calls that it represents
-    """
+    """One sample call, for the entity with the number `about`; `weight` is the share of the pattern's calls."""
 
     about: int
     weight: float
@@ -39,14 +35,11 @@ class Question:
 def questions(
     shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
-    """Return sample calls of an access pattern, with weights.
-
-    If there are few partitions, each is read; otherwise, as many as given, evenly distributed.
+    """Return about `most` sample calls of an access pattern, with weights; of few partitions, each is read.
 
     :param shape: the shape of the sample
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
-    :param most: the approximate number of calls
     """
     skewed = skewed_field(shape, names)
     if skewed is None or not sample.stored:
@@ -79,12 +72,10 @@ def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: fl
 
 def _one_of(numbers: Sequence[int], sample: Sample, remaining_names: Sequence[str], at: int) -> int:
     """Return an entity of a partition, with other values of the remaining fields each time."""
-    by_values = (
-        {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
-        if remaining_names
-        else {}
-    )
-    choices = [by_values[values] for values in sorted(by_values)] or list(numbers)
+    choices = list(numbers)
+    if remaining_names:
+        by_values = {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
+        choices = [by_values[values] for values in sorted(by_values)]
     return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
 
 
@@ -100,10 +91,7 @@ def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: in
 
 
 def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Question, shape: Shape) -> SampleCall:
-    """Return the parameters of a call.
-
-    :param shape: the shape of the sample
-    """
+    """Return the parameters of a call; `shape` is that of the sample."""
     query = way.query
     # For an empty set, a spare entity
     about = (sample.stored or sample.spare)[question.about]
@@ -128,7 +116,7 @@ def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], sh
         texts = [row[name] for row in sample.stored] or [value]
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))))
         return prefix(value[: shared + min(_LETTERS, max(1, round(-math.log10(share))))])
-    single = [equal_name for equal_name, match_kind in query.known.items() if match_kind == "="]
+    single = equal_names(query)
     alike = [row for row in sample.stored if all(row[field] == about[field] for field in single)]
     values = sorted(row[name] for row in alike) or [value]
     width = max(1, round(share * len(values)))
@@ -153,7 +141,6 @@ def _conditions(declared_set: DeclaredSet, way: Way, values: Mapping[str, Any]) 
 
 
 def _bounds(key: Key, arguments: Mapping[str, Any]) -> list[Comparison]:
-    """Return the bounds of the RowKey."""
     return [comparison for comparison in comparisons(range_filter(key.range(arguments))) if comparison.name == "RowKey"]
 
 

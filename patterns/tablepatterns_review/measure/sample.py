@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
@@ -13,12 +13,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from tablepatterns.edm import Int64
-from tablepatterns.entity_set.derived import Derived
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
 
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
-from ..key_parts import Piece, pieces_of
+from ..key_parts import Piece, pieces_of_key
 from ..zipf import Zipf
 from .texts import SampleTexts
 
@@ -34,9 +33,8 @@ _CHANCE: Final = 1e-6
 
 
 def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: int = FEW_VALUES) -> Shape:
-    """Return a smaller shape, in which the same number of entities share each value of a field.
+    """Return a shape of at most `most` entities, in which the same number of them share each value of a field.
 
-    :param most: the maximum number of entities
     :param key: the fields of the key, which keep enough values for unique keys
     :param fewest_values: the minimum number of different values that a field keeps
     """
@@ -65,7 +63,6 @@ def different(field: Field) -> int | None:
 
 
 def values_of(shape: Shape, name: str) -> Zipf:
-    """Return the distribution of a field's values."""
     field = shape.fields.get(name, Field())
     count = max(1, shape.count)
     values = different(field)
@@ -93,11 +90,7 @@ def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
 
 
 def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
-    """Return the distribution of the values of a field over the calls.
-
-    :param names: all fields that the call gives single values for
-    :param skew: how uneven the calls are
-    """
+    """Return the distribution of the values of a field over calls that give single values for all `names`."""
     occurring = values_of(shape, name)
     exponent = occurring.exponent if names_one(shape, names) else 0.0
     return Zipf(occurring.count, exponent + (skew if name == skewed_field(shape, names) else 0.0))
@@ -113,14 +106,10 @@ def shared(values: Zipf, zipf: Zipf) -> float:
     return values.share(1) * zipf.share(1) / both.share(1)
 
 
-def equal(shape: Shape, names: Collection[str], skew: float, equal_names: Collection[str]) -> float:
-    """Return how many entities have the requested values in all of these fields.
-
-    :param names: some of the requested fields
-    :param equal_names: all fields that the call gives single values for
-    """
+def equal(shape: Shape, names: Collection[str], skew: float, single: Collection[str]) -> float:
+    """Return how many entities have the requested values in these fields, if the call gives those of all `single`."""
     shares = [
-        shared(values_of(shape, name), asked_values(shape, name, equal_names, skew))
+        shared(values_of(shape, name), asked_values(shape, name, single, skew))
         for name in _distinguishing(shape, names)
     ]
     if not shares or not shape.count:
@@ -141,19 +130,17 @@ def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
     return [name for name in names if name not in rising or name == finest]
 
 
-def _equal_names(query: Query) -> list[str]:
+def equal_names(query: Query) -> list[str]:
+    """Return the fields that a call gives single values for."""
     return [name for name, how in query.known.items() if how == "="]
 
 
 def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
-    """Return how many entities a call finds, on average.
-
-    :param names: the fields to consider; None for all fields of the call
-    """
+    """Return how many entities a call finds on average, by these fields; None for all fields of the call."""
     matches = {name: how for name, how in query.known.items() if names is None or name in names}
-    equal_names = _equal_names(query)
-    found = equal(shape, [name for name in matches if name in equal_names], query.skew, equal_names)
-    ranges = len(set(matches).difference(equal_names))
+    single = equal_names(query)
+    found = equal(shape, [name for name in matches if name in single], query.skew, single)
+    ranges = len(set(matches).difference(single))
     if not ranges or not shape.count:
         return found
     return min(found, max(1.0, found * range_share(shape, query) ** ranges))
@@ -161,11 +148,11 @@ def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -
 
 def range_share(shape: Shape, query: Query) -> float:
     """Return the share of each range in the entities that match the single values."""
-    equal_names = _equal_names(query)
-    ranges = len(query.known) - len(equal_names)
+    single = equal_names(query)
+    ranges = len(query.known) - len(single)
     if query.results is None or not ranges:
         return RANGE_SHARE
-    rest = equal(shape, equal_names, query.skew, equal_names)
+    rest = equal(shape, single, query.skew, single)
     return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
 
 
@@ -173,7 +160,7 @@ def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
     """Return the access pattern for a smaller shape, with ranges that contain the same share."""
     if query.results is None:
         return query
-    names = _equal_names(query)
+    names = equal_names(query)
     rest, left = (equal(shape, names, query.skew, names) for shape in (declared, sample))
     return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
 
@@ -209,12 +196,7 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Generated entities.
-
-    :param stored: those in the tables
-    :param spare: those that are not stored yet
-    :param ranks: for each field, the ranks of the stored entities' values, starting at 1
-    """
+    """Generated entities, also spare ones; `ranks` has the ranks of the stored values of each field, starting at 1."""
 
     stored: Sequence[Fields]
     spare: Sequence[Fields]
@@ -233,8 +215,6 @@ def sample(
 ) -> Sample:
     """Generate the entities of a shape, and spare ones.
 
-    :param seed: the seed of the generator
-    :param shape: the shape of the entities
     :param keys: the primary key, then those of the indexes; the entities have unique, valid keys
     :param span: the age of the oldest entity, if fields rise
     :param is_wide: whether an entity may take several rows
@@ -246,17 +226,16 @@ def sample(
     if not count:
         # The spare entities of an empty set have as many different values as those of a small one
         shape = replace(shape, count=SPARE)
-    pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
+    pieces = {piece.name: piece for key in reversed(keys) for piece in pieces_of_key(key)}
     steps = dict(zip(sorted(shape.fields), map(math.sqrt, _primes(len(shape.fields))), strict=True))
     ranks = {name: _ranks(seed, shape, name, count + SPARE, step) for name, step in steps.items()}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     separators = _separators(keys) if readable else None
-    makers = {
-        name: _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
-        for name, field in _storable(shape, pieces, large, is_wide=is_wide)
-    }
-    values = {name: maker.values(ranks[name]) for name, maker in makers.items()}
+    values: dict[str, list[Any]] = {}
+    for name, field in _storable(shape, pieces, large, is_wide=is_wide):
+        maker = _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
+        values[name] = maker.values(ranks[name])
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
 
@@ -283,14 +262,9 @@ def _size(field: Field) -> int:
     return {"string": 2 * field.size, "binary": field.size}.get(field.type, 8)
 
 
-def _pieces(key: Key) -> Iterator[Piece]:
-    for template in (key.partition_template, key.row_template):
-        yield from (piece for piece in pieces_of(template) if piece.name)
-
-
 def _separators(keys: Sequence[Key]) -> set[str]:
     """Return the literal texts of keys, and what is longer once it is escaped."""
-    pieces = [piece for key in keys for half in (key.partition_template, key.row_template) for piece in pieces_of(half)]
+    pieces = [piece for key in keys for piece in pieces_of_key(key)]
     return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
 
 
@@ -310,7 +284,6 @@ def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]
 
 @lru_cache(maxsize=64)
 def _primes(count: int) -> Sequence[int]:
-    """Return the first primes."""
     numbers, number = list[int](), 2
     while len(numbers) < count:
         numbers += [number] * all(number % prime for prime in numbers[: math.isqrt(number)])
@@ -319,10 +292,7 @@ def _primes(count: int) -> Sequence[int]:
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
-    """Return the ranks of the entities' values of a field, each value as often as declared.
-
-    :param step: the square root of a prime, another one for each field
-    """
+    """Return the ranks of the entities' values of a field; `step` is the square root of its own prime."""
     field, stored = shape.fields[name], max(1, shape.count)
     if different(field) is None:
         numbers = list(range(1, count + 1))
@@ -383,20 +353,16 @@ def _storable(
     """Return the fields that fit in an entity; exceeding the limit is a finding."""
     most = _WIDE_ROWS * _PROPERTIES if is_wide else _PROPERTIES
     fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:most]
-    left, found = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, list[tuple[str, Field]]()
+    left, kept_names = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, set[str]()
     for name, field in fields:
-        if name in large:
-            found.append((name, field))
-        elif _size(field) <= left:
-            found.append((name, field))
-            left -= min(_size(field), 2 * MAX_STRING_UNITS)
-    kept_names = {name for name, _ in found}
+        size = 0 if name in large else _size(field)
+        if size <= left:
+            kept_names.add(name)
+            left -= min(size, 2 * MAX_STRING_UNITS)
     return [(name, field) for name, field in shape.fields.items() if name in kept_names]
 
 
 class _Maker:
-    """Generates the values of a field."""
-
     def __init__(
         self,
         name: str,
@@ -413,15 +379,13 @@ class _Maker:
         self._field = field
         self._spec = piece.spec if piece else None
         self._width = piece.width if piece else None
-        values = count if field.distinct is None else field.distinct
-        self._step = span / max(1, min(values, count))
-        self._values = max(1, min(values, count))
+        self._values = max(1, count if field.distinct is None else min(field.distinct, count))
+        self._step = span / self._values
         self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
         self._readable: SampleTexts | None = None
         if separators is not None:
-            in_key = piece is not None
-            between = separators if in_key else ()
-            self._readable = SampleTexts(name, self._length, self._values + SPARE, between, in_key)
+            between = separators if piece else ()
+            self._readable = SampleTexts(name, self._length, self._values + SPARE, between, piece is not None)
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""
@@ -465,9 +429,8 @@ class _Maker:
             instant = NOW + timedelta(milliseconds=rank - self._values)
         if self._spec is None or "%" not in self._spec:
             return instant
-        if "%H" not in self._spec:
-            return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc).date()
-        return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
+        start = datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
+        return start if "%H" in self._spec else start.date()
 
 
 def holds_copies(declared_set: DeclaredSet) -> bool:
@@ -481,29 +444,21 @@ def referring_fields(declared_set: DeclaredSet) -> set[str]:
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
-    """Return the samples with references only to stored entities, or none.
-
-    :param samples: the entities of each set, by its name
-    """
+    """Return the samples with references only to stored entities, or none."""
     samples_by_set = dict(samples)
     for declared_set in design.sets:
         for _, profile in declared_set.profiles():
-            of = profile.filled_from and _source(design, profile.filled_from)
-            if profile.filled_from and of:
-                copies = of.profile(profile.filled_from).refers
-                there = samples_by_set[of.name].stored
+            copies = profile.filled_from
+            of = next((source for source in design.sets if copies in source.derived), None)
+            if copies is not None and of is not None:
+                refers, there = of.profile(copies).refers, samples_by_set[of.name].stored
                 sample = samples_by_set[declared_set.name]
-                samples_by_set[declared_set.name] = Sample(
-                    [_referring(row, at, of, copies, there) for at, row in enumerate(sample.stored)],
-                    [_referring(row, at, of, copies, there) for at, row in enumerate(sample.spare)],
-                    sample.ranks,
+                stored, spare = (
+                    [_referring(row, at, of, refers, there) for at, row in enumerate(rows)]
+                    for rows in (sample.stored, sample.spare)
                 )
+                samples_by_set[declared_set.name] = Sample(stored, spare, sample.ranks)
     return samples_by_set
-
-
-def _source(design: Design, copies: Derived) -> DeclaredSet | None:
-    """Return the set that is copied from."""
-    return next((declared_set for declared_set in design.sets if copies in declared_set.derived), None)
 
 
 def _referring(fields: Fields, at: int, of: DeclaredSet, refers: Mapping[str, str], there: Sequence[Fields]) -> Fields:

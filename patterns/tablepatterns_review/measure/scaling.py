@@ -25,11 +25,7 @@ _LOOKS: Final = ("Get", "Query", "List")
 
 @dataclass(frozen=True)
 class CallCost:
-    """The cost of requests; the names are those of `outcome.Measured`.
-
-    :param partitions: the number of partitions of tables; 0 if a request searched all
-    :param classes: the labels of the classes of its queries
-    """
+    """The cost of requests, named as in `Measured`; it has 0 partitions if a request searched all."""
 
     requests: float = 0
     transactions: float = 0
@@ -47,7 +43,6 @@ class CallCost:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The figures, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "classes"}
 
 
@@ -60,10 +55,6 @@ class Metered:
 
 @contextmanager
 def metered(storage: Storage) -> Generator[Metered, None, None]:
-    """Measure the cost of a block of code on an in-memory account.
-
-    :raises BadInput: the account is not in memory
-    """
     if storage.engine is None:
         raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
     metered = Metered()
@@ -103,10 +94,7 @@ def _makes(record: Record) -> bool:
 
 
 def mean(weighted_costs: Sequence[tuple[CallCost, float]]) -> CallCost:
-    """Return the weighted mean; 0 without values.
-
-    :param weighted_costs: costs and their weights, which add up to 1
-    """
+    """Return the weighted mean, 0 without values; the weights add up to 1."""
     weighted = [(call_cost.figures, weight) for call_cost, weight in weighted_costs]
     means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in CallCost().figures}
     return CallCost(**means, classes=frozenset[str]().union(*(call_cost.classes for call_cost, _ in weighted_costs)))
@@ -134,12 +122,9 @@ def scaled(
 ) -> CallCost:
     """Return the cost of a call with all declared entities.
 
-    :param way: the call
-    :param call_cost: its cost with the sample
     :param likely: its expected cost with the sample
     :param expected: its expected cost with all entities
     :param empty: the size of a response without entities
-    :param has_declared_results: whether the number of results is declared
     """
     if likely == expected or not call_cost.requests:
         return call_cost
@@ -180,7 +165,6 @@ def _ratio(all_of_it: float, part: float) -> float:
 
 
 def class_of(way: Way, call_cost: CallCost) -> QueryClass:
-    """Return the worst query class."""
     # A list in a blob is read by name; if it is empty, nothing else is read
     worst = max((_BY_LABEL[label] for label in call_cost.classes), default=QueryClass.POINT)
     if worst is QueryClass.POINT and way.method == "range" and any(how != "=" for how in way.query.known.values()):

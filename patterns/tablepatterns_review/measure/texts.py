@@ -22,8 +22,6 @@ class SampleTexts:
 
     Each has the number of its rank, sorts by it, and has at least the declared length.
 
-    :param name: the field's name
-    :param length: the number of characters
     :param ranks: the highest rank
     :param separators: the texts that keys have between fields, which no text contains
     :param in_key: whether the texts are part of a key

@@ -41,7 +41,6 @@ class Source:
         self._inactive = list(inactive(sample.stored))
 
     def spare(self) -> Fields:
-        """Return an entity that is not stored yet."""
         self._spare.append(self._spare.pop(0))
         return self._spare[-1]
 
@@ -57,7 +56,6 @@ class Source:
         return new_fields
 
     def stored(self, like: Fields) -> Fields | None:
-        """Return a stored entity with these fields, or None."""
         alike = (number for number, row in enumerate(self._stored) if like.items() <= row.items())
         number = next(alike, None)
         if number is None:
@@ -66,7 +64,6 @@ class Source:
         return self._stored[-1]
 
     def add(self, sample_set: SampleSet, like: Fields) -> Fields:
-        """Store an entity with these fields, and return it."""
         fields = {**self.spare(), **like}
         # A rejection is that of the write that is measured
         with suppress(TablePatternsError, HttpResponseError):
@@ -83,18 +80,12 @@ class Source:
         return None
 
     def forget(self, fields: Fields) -> None:
-        """Record that an entity was deleted."""
         self._stored = [row for row in self._stored if row is not fields]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One write of one entity.
-
-    :param fields: the entity, before or after the write
-    :param changes: the changed fields
-    :param archive: what archives the entity; None for any other write
-    """
+    """One write of one entity; `fields` are those before or after the write, `archive` is set only for a move there."""
 
     declared: DeclaredSet
     kept: SampleSet
@@ -113,11 +104,7 @@ class Part:
         like: Fields,
         archive: Archive[Storage] | None = None,
     ) -> Part:
-        """Return the write of the next entity; if there is none left to change, another one is stored first.
-
-        :param like: fields that it shares with the entities of the same transaction
-        :param archive: the archive of the set, if it has one
-        """
+        """Return the write of the next entity, with the fields of `like`; if none is left, one is stored first."""
         if archive is not None and is_of_archive(declared_set, write):
             leaving = source.inactive() or source.add(sample_set, like)
             source.forget(leaving)
@@ -125,10 +112,8 @@ class Part:
         if write.operation == "insert":
             return cls(declared_set, sample_set, write, {**source.spare(), **like}, {})
         fields = source.stored(like) or source.add(sample_set, like)
-        if write.operation == "delete":
-            source.forget(fields)
-        if set(write.changes).intersection(declared_set.key.fields):
-            # It has another key from now on
+        if write.operation == "delete" or set(write.changes).intersection(declared_set.key.fields):
+            # It has no key, or another one, from now on
             source.forget(fields)
         names = write.changes or [name for name in fields if name not in declared_set.key.fields]
         # Another reference may not exist
@@ -143,7 +128,6 @@ class Part:
         return not set(self.changes).isdisjoint(self.declared.key.partition_fields)
 
     def execute(self) -> None:
-        """Execute the write by itself."""
         if self.archive is not None:
             archive_now(self.kept.storage, self.archive, self.kept.key_of(self.fields))
             return
@@ -171,13 +155,12 @@ class Part:
 
 
 def how(declared_set: DeclaredSet, write: Write, other_sets: Sequence[DeclaredSet]) -> str:
-    """Return the call as shown in reports."""
     alone = _word(declared_set, write)
     if not other_sets:
         return alone
-    if shares_partition([declared_set, *other_sets]):
-        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.atomic_with)})"
-    return f"EventualTransaction.start({alone}, {', '.join(write.atomic_with)})"
+    is_one = shares_partition([declared_set, *other_sets])
+    transaction = "EntityGroupTransaction.commit" if is_one else "EventualTransaction.start"
+    return f"{transaction}({alone}, {', '.join(write.atomic_with)})"
 
 
 def _word(declared_set: DeclaredSet, write: Write) -> str:
@@ -198,11 +181,8 @@ def _word(declared_set: DeclaredSet, write: Write) -> str:
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
     """Whether entities of these sets with equal partition fields are in one partition."""
-    places = {
-        (declared_set.table.lower(), declared_set.key.partition_template, kind_of(declared_set).groups_writes)
-        for declared_set in sets
-    }
-    return len(places) == 1 and next(iter(places))[2]
+    places = {(of.table.lower(), of.key.partition_template) for of in sets}
+    return len(places) == 1 and all(kind_of(of).groups_writes for of in sets)
 
 
 _MOST_INACTIVE: Final = 8
@@ -214,10 +194,7 @@ def inactive(stored: Sequence[Fields]) -> Sequence[Fields]:
 
 
 def archive_now(storage: Storage, archive: Archive[Storage], key: Fields) -> None:
-    """Archive an entity, and run the worker that moves it.
-
-    :raises EntityAlreadyExists: the worker could not move it
-    """
+    """Archive an entity, and run the worker that moves it."""
     archive.archive(key)
     if not Worker(storage, [archive]).run_once().handled:
         raise EntityAlreadyExists("the archive has another entity with the same values of a unique index")
@@ -251,10 +228,7 @@ def recover(storage: Storage, parts: Sequence[Part]) -> None:
 
 
 def _transaction(storage: Storage, parts: Sequence[Part], *, again: bool = False) -> EventualTransaction[Storage]:
-    """Return the transaction of writes that share no partition.
-
-    :param again: whether a step may have been executed before, as a step of a program has to allow for
-    """
+    """Return the transaction of writes that share no partition; with `again`, a step may have been executed before."""
     steps: dict[str, Step] = {
         f"{number} {part.write.name}": partial(_step, part.execute, again) for number, part in enumerate(parts)
     }

@@ -20,12 +20,7 @@ HEAT: Final = ((1.0, "over", "over the target"), (0.5, "hot", "over half"), (_WA
 
 @dataclass(frozen=True)
 class Bar:
-    """The bar of an access pattern.
-
-    :param value: the figure, as text
-    :param percent: its length
-    :param kind: the class of the query, which has a color of its own
-    """
+    """The bar of an access pattern; `kind` is the class of the query, which has a color of its own."""
 
     name: str
     value: str
@@ -51,11 +46,7 @@ Row = TypeVar("Row", Bar, Day)
 
 @dataclass(frozen=True)
 class Chart(Generic[Row]):
-    """A chart of rows.
-
-    :param title: what it shows, as a sentence
-    :param reading: how to read it
-    """
+    """A chart of rows: a sentence as its title, and how to read it."""
 
     title: str
     reading: str

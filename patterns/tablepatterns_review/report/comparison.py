@@ -17,7 +17,6 @@ _FIGURES: Final = {">Requests": "requests", ">Billed": "transactions", ">Examine
 
 
 def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
-    """Return the tables that compare two designs: access patterns, totals, and findings."""
     return _accesses(before, after), _totals(before, after), _findings(before, after)
 
 
@@ -50,7 +49,6 @@ def _row(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
 
 
 def _figures(call: Measured | None) -> list[str]:
-    """Return the class, the figures and the cost of an access pattern."""
     if call is None:
         return ["none"] * (2 + len(_FIGURES))
     cost = "none" if call.cost_a_month is None else sum_of_money(call.cost_a_month)

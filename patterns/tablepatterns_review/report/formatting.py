@@ -48,7 +48,6 @@ def reached(years: float | None, horizon: float) -> str:
 
 
 def verdict(reviewed: Reviewed) -> str:
-    """Return the number of findings of each severity."""
     counts = Counter(finding.severity for finding in reviewed.findings)
     if not counts:
         return "no findings"
@@ -72,7 +71,6 @@ def subject_of(finding: Finding) -> str:
 
 
 def name_of(call: Measured | Consistency) -> str:
-    """Return the name of an access pattern with its set."""
     return f"{plain(call.of.name)}: {plain(call.access.name)}"
 
 
@@ -106,7 +104,6 @@ def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
 
 
 def cost_sentence(reviewed: Reviewed) -> str:
-    """Return a sentence about the most expensive access pattern."""
     if not reviewed.measured:
         return "The design has no access patterns"
     all_costs = costs(reviewed)
@@ -122,7 +119,6 @@ def cost_sentence(reviewed: Reviewed) -> str:
 
 
 def heat_sentence(heat: TableLoad) -> str:
-    """Return a sentence about the peak of a table's busiest partition."""
     if not heat.partitions:
         return f"{plain(heat.table)}: no requests"
     first = heat.partitions[0]
@@ -136,7 +132,6 @@ def heat_sentence(heat: TableLoad) -> str:
 
 
 def target_sentence(reviewed: Reviewed) -> str:
-    """Return sentences about the tables with a partition over its target, and about the account."""
     account = reviewed.account
     whole = of_target(account.peak / account.target)
     sentence = f"The account takes {whole} of {number(account.target)} requests a second."
@@ -153,12 +148,7 @@ def target_sentence(reviewed: Reviewed) -> str:
 
 
 def scans(reviewed: Reviewed) -> int:
-    """Return the number of access patterns that scan a partition or a table."""
-    return sum(
-        1
-        for measured_set in reviewed.measured
-        if measured_set.query_class and measured_set.query_class > QueryClass.RANGE
-    )
+    return sum((call.query_class or QueryClass.POINT) > QueryClass.RANGE for call in reviewed.measured)
 
 
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -173,7 +163,6 @@ def pattern_title(name: str) -> str:
 
 
 def _effect(before: Effect, after: Effect) -> str:
-    """Return the figures before and after a change."""
     per = "" if before.per == "call" else " a second"
     pairs = (
         (f"requests{per}", number(before.requests), number(after.requests)),

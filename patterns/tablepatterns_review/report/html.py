@@ -55,17 +55,10 @@ _PLACES: Final = {"copy": "index", "log": "blob log"}
 
 
 def html(reviewed: Reviewed) -> str:
-    """Return the report as a single HTML page.
+    """Return the report as a single HTML page; that of a detailed review also shows the design, request by request.
 
-    The page of a detailed review also shows the design: its sets, its stored tables, and each access pattern request by
-    request.
-
-    Guarantees: the page makes no request, and names from the design cannot become markup. Without scripts, everything
-    is shown at once. The same review gives the same page.
-
-    Cost: nothing.
-
-    :param reviewed: the result of `review`
+    The page makes no request, and names from the design cannot become markup. Without scripts, everything is shown at
+    once.
     """
     simulation = reviewed.simulation
     return _page(
@@ -86,10 +79,6 @@ def html(reviewed: Reviewed) -> str:
 
 
 def error_page(title: str, errors: Sequence[str]) -> str:
-    """Return a page that shows why there is no report.
-
-    :param errors: the lines of the errors
-    """
     return _page("errors.html.jinja", title=title, errors=errors)
 
 
@@ -158,7 +147,6 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
 
 
 def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
-    """Yield the figures, the consistency and the requests of each access pattern."""
     walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
     consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
     for call in reviewed.measured:
@@ -187,8 +175,7 @@ def _homes(simulation: Simulation) -> Iterator[tuple[str, list[tuple[Place, list
 class ShownTable:
     """A stored table of the page; the tables of all periods of a set are one.
 
-    :param templates: each kind of row, with the name of what it belongs to, its key template, and whether it is updated
-        later
+    :param templates: each kind of row: what it belongs to, its key template, and whether it is updated later
     :param fields: the fields of each set that has rows in it, by the name of the set
     :param bands: the partitions with their rows
     """
@@ -254,5 +241,4 @@ def _touched(call: Measured) -> tuple[str, str]:
 
 
 def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
-    """Return the numbers of the rows that requests read, returned and wrote."""
     return {mark: list(dict.fromkeys(row for step in steps for row in getattr(step, mark))) for mark in _MARKS}

@@ -24,26 +24,16 @@ _DIGITS: Final = 6
 
 
 def as_json(reviewed: Reviewed) -> str:
-    """Return the report as indented JSON with a final line break.
-
-    Guarantees: the same review gives the same bytes.
-
-    Cost: nothing.
-
-    :param reviewed: the result of `review`
-    """
+    """Return the report as indented JSON with a final line break; the same review gives the same bytes."""
     return json.dumps(document(reviewed), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def document(reviewed: Reviewed) -> dict[str, Any]:
-    """Return the report as dicts, lists, strings and numbers."""
     return {"schema": SCHEMA, **_object(reviewed)}
 
 
 def members(kind: type) -> Iterator[tuple[str, str, Any]]:
-    """Yield the JSON keys of a class of the model, each with its attribute and the attribute's type.
-
-    The type of an attribute that is shown by its name is `str`.
+    """Yield the JSON keys of a class of the model, each with its attribute and its type: `str` if shown by its name.
 
     The keys are the names of its fields, unless marked with another key or none, and the properties in `IN_JSON`.
     """
@@ -67,7 +57,6 @@ def _member(value: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of the model as a JSON value."""
     match value:
         case Severity():
             return SEVERITIES[value]

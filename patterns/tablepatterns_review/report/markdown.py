@@ -20,20 +20,12 @@ _SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def markdown(reviewed: Reviewed) -> str:
-    """Return the report in Markdown, with tables as GitHub supports them.
-
-    Names from the design cannot become markup.
-
-    Cost: nothing.
-
-    :param reviewed: the result of `review`
-    """
+    """Return the report in GitHub's Markdown; names from the design cannot become markup."""
     template = _environment().get_template("review.md.jinja")
     return template.render(reviewed=reviewed, verdict=verdict(reviewed).capitalize(), sheets=sheets(reviewed))
 
 
 def comparison_markdown(compared: Iterable[Sheet]) -> str:
-    """Return the tables that compare two designs in Markdown."""
     return _environment().get_template("comparison.md.jinja").render(sheets=compared)
 
 

@@ -18,10 +18,9 @@ Tone = Literal["plain", "good", "fair", "bad"]
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of a table cell.
+    """The content of a table cell; a `note` is shown below the text.
 
     :param code: a call, shown below the text
-    :param note: a remark, shown below the text
     :param tone: whether it is good or bad; the text must say so too
     """
 
@@ -33,11 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    :param name: the heading
-    :param figures: whether it holds figures, which are right-aligned
-    """
+    """A column of a table; one of figures is right-aligned."""
 
     name: str
     figures: bool = False
@@ -58,9 +53,7 @@ class Sheet:
     """One table of a report.
 
     :param name: its name in links
-    :param title: the heading
-    :param says: a sentence on what it shows
-    :param rows: the rows; if there are none, `says` explains why
+    :param says: a sentence on what it shows; why there are no rows, if there are none
     :param total: the last line, with the totals
     :param notes: how to read the table
     """
@@ -99,7 +92,6 @@ _LOG_NOTE: Final = (
 
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    """Return all tables of the report, in order."""
     return _accesses(reviewed), _heat(reviewed), _limits(reviewed), _promises(reviewed), _bill(reviewed)
 
 

@@ -20,13 +20,9 @@ _MAX_NAME_WIDTH: Final = 40
 
 
 def text(reviewed: Reviewed) -> RenderableType:
-    """Return the report for a terminal: first the findings, the worst first, then the tables.
+    """Return the report for a terminal, to print with rich: first the findings, the worst first, then the tables.
 
-    Names from the design are shown without terminal control characters. Print it with rich.
-
-    Cost: nothing.
-
-    :param reviewed: the result of `review`
+    Names from the design are shown without terminal control characters.
     """
     head = Text.assemble((f"Design review: {plain(reviewed.design.name)}", "bold"), f"\n{verdict(reviewed)}")
     parts: list[RenderableType] = [head]
@@ -50,7 +46,6 @@ def _finding(finding: Finding) -> RenderableType:
 
 
 def sheet_parts(sheet: Sheet) -> list[RenderableType]:
-    """Return the parts of a table for a terminal."""
     parts: list[RenderableType] = [Text(sheet.title, style="bold"), Text(sheet.says)]
     if sheet.rows:
         parts.append(_table(sheet))

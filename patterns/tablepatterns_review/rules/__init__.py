@@ -46,7 +46,6 @@ _CONCERNS: Final = (
 RULES: Final = tuple(
     dict.fromkeys(rule for concern in _CONCERNS for rule in vars(concern).values() if isinstance(rule, Rule))
 )
-"""All rules, by concern."""
 
 
 def findings(context: RuleContext) -> tuple[Finding, ...]:

@@ -51,7 +51,6 @@ _REPLICATED: Final = 900.0
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the reads that may be stale, and the writes that are not one transaction."""
     for query in context.queries():
         yield from _stale(context, query)
     for write in context.writes():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +15,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 from ..capacity.growth import grown
 from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
-from ..measure.sample import asked_values, values_of
+from ..measure.sample import asked_values, equal_names, values_of
 from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..planner import is_in_order, known_fields, knows_partition
 from ..zipf import Zipf
@@ -24,8 +23,6 @@ from ..zipf import Zipf
 
 @dataclass(frozen=True)
 class MeasuredQuery:
-    """A query with its measured figures."""
-
     of: DeclaredSet
     query: Query
     measured: Measured
@@ -43,8 +40,6 @@ class MeasuredQuery:
 
 @dataclass(frozen=True)
 class MeasuredWrite:
-    """A write with its measured figures."""
-
     of: DeclaredSet
     write: Write
     measured: Measured
@@ -52,8 +47,6 @@ class MeasuredWrite:
 
 @dataclass(frozen=True)
 class RuleContext:
-    """A design with its measured and computed figures."""
-
     design: Design
     measured: tuple[Measured, ...]
     heats: tuple[TableLoad, ...]
@@ -62,27 +55,22 @@ class RuleContext:
     bill: Bill
 
     def queries(self) -> Iterator[MeasuredQuery]:
-        """Yield the queries of sets, in the order of the design."""
         for measured_set in self.measured:
             if isinstance(measured_set.access, Query) and isinstance(measured_set.of, DeclaredSet):
                 yield MeasuredQuery(measured_set.of, measured_set.access, measured_set)
 
     def writes(self) -> Iterator[MeasuredWrite]:
-        """Yield the writes of sets, in the order of the design."""
         for measured_set in self.measured:
             if isinstance(measured_set.access, Write) and isinstance(measured_set.of, DeclaredSet):
                 yield MeasuredWrite(measured_set.of, measured_set.access, measured_set)
 
     def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
-        """Return the queries of one set."""
         return [query for query in self.queries() if query.of.name == declared_set.name]
 
     def writes_of(self, declared_set: DeclaredSet) -> list[MeasuredWrite]:
-        """Return the writes of one set."""
         return [write for write in self.writes() if write.of.name == declared_set.name]
 
     def writer(self, name: str) -> MeasuredWrite | None:
-        """Return the write with this name, or None."""
         return next((write for write in self.writes() if write.write.name == name), None)
 
     def entities_then(self, declared_set: DeclaredSet) -> float:
@@ -97,7 +85,6 @@ def key_of(query: MeasuredQuery) -> Key:
 
 
 def partition_known(query: MeasuredQuery) -> bool:
-    """Whether a query gives the partition of the primary rows."""
     return knows_partition(query.of, query.query)
 
 
@@ -145,7 +132,6 @@ def wanted(measured_set: Measured) -> float:
 
 
 def needless_reads(measured_set: Measured) -> float:
-    """Return how many entities one call reads but does not need."""
     return max(0.0, measured_set.examined - wanted(measured_set))
 
 
@@ -156,16 +142,12 @@ def _share(measured_set: Measured) -> float:
         return 1.0
     if measured_set.query_class is QueryClass.TABLE_SCAN:
         return 1.0
-    equal_names = [name for name, how in query.known.items() if how == "="]
-    return math.prod(
-        _busiest(declared_part, name, equal_names, query.skew) for name in declared_part.key.partition_fields
-    )
-
-
-def _busiest(declared_set: DeclaredSet, name: str, equal_names: list[str], skew: float) -> float:
-    """Return the share of the work on a field's most frequent value, which has the most queries and entities."""
-    asked_for = asked_values(declared_set.shape, name, equal_names, skew)
-    return Zipf(asked_for.count, asked_for.exponent + values_of(declared_set.shape, name).exponent).share(1)
+    share, shape = 1.0, declared_part.shape
+    for name in declared_part.key.partition_fields:
+        # The most frequent value has the most queries and the most entities
+        asked_for = asked_values(shape, name, equal_names(query), query.skew)
+        share *= Zipf(asked_for.count, asked_for.exponent + values_of(shape, name).exponent).share(1)
+    return share
 
 
 def waste_severity(measured_set: Measured) -> Severity | None:

@@ -31,7 +31,6 @@ MOST_OF_THE_BILL: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the access pattern that makes up most of the bill and could cost less."""
     bill, amounts = context.bill, context.bill.by_subject
     for call in context.measured:
         amount = amounts.get(part_of(call.of.name, call.access.name), 0.0)

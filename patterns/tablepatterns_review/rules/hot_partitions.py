@@ -145,7 +145,6 @@ CONTENTION: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the partitions and rows that are too busy, and the writes that could be batched."""
     for heat in context.heats:
         # The headroom is the inverse of the share of the target
         severity = severity_of(-heat.headroom, serious=-1, warning=-_NEAR)
@@ -163,7 +162,6 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
-    """Return the finding on a table whose busiest partition is near its target."""
     cause = _cause(context, heat)
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
@@ -200,7 +198,6 @@ def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWri
 
 
 def _load_of_busiest(access: MeasuredQuery | MeasuredWrite) -> float:
-    """Return the work of an access pattern in the busiest of its partitions."""
     measured = access.measured
     work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
     return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
@@ -225,7 +222,6 @@ def _is_log(context: RuleContext, declared_set: DeclaredSet) -> bool:
 
 
 def _reaches(context: RuleContext, heat: TableLoad) -> str:
-    """Describe the peak of a table's busiest partition, and when it exceeds the target."""
     hottest = heat.partitions[0]
     is_scanned = any(
         query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries()
@@ -237,7 +233,6 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
 
 
 def _cooled(heat: TableLoad) -> str:
-    """Describe the peak of the busiest partition after spreading it."""
     return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
@@ -257,10 +252,10 @@ def _account(context: RuleContext) -> Iterator[Finding]:
 
 
 def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
-    write, buckets = done.write, done.of.settings.get("buckets", 1)
+    write = done.write
     if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
-    busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / (buckets if isinstance(buckets, int) else 1)
+    busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / kind_of(done.of).buckets(done.of)
     writer_rate = write.rate / write.writers * busiest
     if writer_rate < _TOGETHER:
         return
@@ -278,7 +273,7 @@ def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
 
 
 def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
-    """Return how often a write changes the busiest entity, in changes a second."""
+    """Return how many times per second a write changes the busiest entity."""
     return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew).share(1)
 
 
@@ -291,10 +286,7 @@ def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: 
 
 
 def rows_for(rate: float) -> int:
-    """Return the number of rows to spread a row over.
-
-    :param rate: its changes per second
-    """
+    """Return the number of rows over which to spread one that is changed `rate` times per second."""
     return max(2, round(rate / _OFTEN) + 1)
 
 
@@ -327,9 +319,5 @@ def _contended_rows(
 
 
 def _contention(row: str, rate: float, writers: int) -> dict[str, str]:
-    """Return the words on writers that conflict.
-
-    :param row: what changes
-    """
     lost = share(1 - 1 / (1 + retries_at(rate)))
     return {"row": row, "rate": often(rate), "writers": plural(writers, "writer"), "lost": lost}

@@ -14,7 +14,7 @@ from tablepatterns.key import Key
 from ..capacity.load import busiest_share
 from ..capacity.partitions import span_of
 from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
-from ..key_parts import Piece, pieces_of
+from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
@@ -135,7 +135,6 @@ _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about the keys of each set and about their order."""
     yield from _flawed(context)
     too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
@@ -186,7 +185,8 @@ def _changing(done: MeasuredWrite) -> Iterator[Finding]:
 
 
 def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    shape, pieces = declared_set.shape, _pieces(declared_set.key)
+    shape = declared_set.shape
+    pieces = [piece for piece in pieces_of_key(declared_set.key) if piece.name]
     clocks = [piece for piece in pieces if piece.is_clock]
     names = [piece.name or "" for piece in pieces]
     other_names = [piece.name or "" for piece in pieces if not piece.is_clock]
@@ -251,20 +251,12 @@ def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
-def _pieces(key: Key) -> list[Piece]:
-    """Return the fields of both keys."""
-    return [
-        piece for template in (key.partition_template, key.row_template) for piece in pieces_of(template) if piece.name
-    ]
-
-
 def keys_of(declared_set: DeclaredSet) -> list[Key]:
-    """Return the keys of a set's entities and indexes."""
     return [declared_set.key, *(profile.layout.key for _, profile in declared_set.profiles() if profile.layout)]
 
 
 def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
-    for piece in chain.from_iterable(map(_pieces, keys_of(declared_set))):
+    for piece in chain.from_iterable(map(pieces_of_key, keys_of(declared_set))):
         name = piece.name or ""
         field = declared_set.shape.fields.get(name, Field())
         if not piece.spec and field.type == "string" and _WITH_SLASHES.search(name):
@@ -310,7 +302,7 @@ def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
 
 def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     numbers: dict[str, int] = {}
-    for piece in chain.from_iterable(map(_pieces, keys_of(declared_set))):
+    for piece in chain.from_iterable(map(pieces_of_key, keys_of(declared_set))):
         if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock:
             numbers.setdefault(piece.name, piece.width - piece.spec.startswith("+"))
     shape = declared_set.shape

@@ -104,7 +104,6 @@ ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about how the entities of each set are deleted, or about missing deletes."""
     for declared_set in context.design.sets:
         yield from _deleted(context, declared_set)
         yield from _kept(context, declared_set)
@@ -142,7 +141,6 @@ def _ages(declared_set: DeclaredSet) -> bool:
 
 
 def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    """Yield a finding if a set grows without end, or its writes contradict its growth."""
     if declared_set.retention is not None:
         yield from _expired(context, declared_set, declared_set.retention.days)
         return
@@ -204,7 +202,6 @@ def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterato
 def _backlog(
     context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy, move: MeasuredWrite | None
 ) -> Iterator[Finding]:
-    """Yield a finding if most entities are older than the archive's days."""
     shape, days = declared_set.shape, policy.after_days or 0.0
     added_rate = _rate(context, declared_set, "insert") - _rate(context, declared_set, "delete")
     added_rate += shape.moves.received_rate
@@ -233,6 +230,5 @@ def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: Meas
 
 
 def _reads_more(query: MeasuredQuery) -> bool:
-    """Whether a query reads more if there are more entities."""
     query_class = query.measured.query_class
     return query_class in _LONGEST_CLASSES or (query_class is QueryClass.RANGE and query.query.take is None)

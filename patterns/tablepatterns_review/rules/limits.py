@@ -119,12 +119,10 @@ QUEUE_TARGET: Final = Rule(
     ),
     pattern="intra_partition_index",
 )
-ARCHIVE_TOO_FAST: Final = Rule(
+ARCHIVE_TOO_FAST: Final = replace(
+    QUEUE_TARGET,
     name="archive-too-fast",
     finds="an archive sends more messages a second than one queue handles",
-    severity=_LEVELS,
-    why="A queue handles about 2,000 messages of 1 KiB a second.",
-    guide="Scalability targets; eventually consistent transactions pattern",
     says="The moves of {subject} send and delete {now} messages a second{limited}",
     better="Archive more evenly over the day, with a lower peak.",
     pattern="archive",
@@ -204,7 +202,6 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the limits that are exceeded or near, and series stored as many small entities."""
     yield from _limits_in_sight(context)
     yield from _rejected(context)
     for declared_set in context.design.sets:
@@ -234,7 +231,6 @@ def _severity(use: LimitUse) -> Severity | None:
 
 
 def _words(use: LimitUse) -> dict[str, str]:
-    """Return the words on the use of a limit."""
     now, then, most = (amount(value, use.limit) for value in (use.now, use.then, use.most))
     growth = f", and {then} at the end of the growth" if use.then != use.now else ""
     when = ""
@@ -299,7 +295,6 @@ def unreported(context: RuleContext, findings: Iterable[Finding]) -> Iterator[Fi
 
 
 def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    """Yield a finding if the entities of a set are single points of a series."""
     slot = _slot(declared_set)
     query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
     if not slot or query is None:

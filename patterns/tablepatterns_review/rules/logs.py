@@ -42,7 +42,6 @@ MANY_BLOBS: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield what is wrong with how each blob log is written and read."""
     for measured_set in context.measured:
         if not isinstance(measured_set.of, DeclaredLog) or measured_set.rejected is not None:
             continue

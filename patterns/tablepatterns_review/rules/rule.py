@@ -28,10 +28,9 @@ class Rule:
     :param name: its name, which stays the same between versions
     :param finds: what it finds, in a few words, for the list of rules
     :param severity: when it is a note, a warning or serious, in words
-    :param why: the guide's reason
     :param says: the sentence with the figures, unless a finding has its own
     :param better: what to do instead, unless a finding has its own
-    :param pattern: the pattern that is usually better, by its name in the catalog; None if there is none
+    :param pattern: the pattern that is usually better, by its name in the catalog
     :param about: what its subject is, unless that is an access pattern; `index` for derived data of any kind
     :param why_not_automatic: why no change of the design can be derived from the finding; None if one is tested
     """
@@ -58,11 +57,8 @@ class Rule:
         fields: Sequence[str] = (),
         **words: str,
     ) -> Finding:
-        """Return a finding of this kind.
+        """Return a finding of this kind; sentences and pattern default to those of the rule.
 
-        :param says: one sentence with the figures; by default that of the rule
-        :param better: what to do instead; by default that of the rule
-        :param pattern: the better pattern in this case; by default that of the rule
         :param fields: the fields of the set that it is about
         :param words: the words that the sentences of the rule use, besides those of the subject
         """

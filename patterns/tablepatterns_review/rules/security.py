@@ -7,7 +7,6 @@ from typing import Final
 
 from tablepatterns.figures import number, often
 
-from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredWrite, RuleContext
 from .rule import Rule, listed
@@ -52,10 +51,9 @@ MERGE_REFUSED: Final = Rule(
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the sets whose secret values are not encrypted."""
     for declared_set in context.design.sets:
         secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
-        in_keys = [name for name in secrets if name in _in_keys(declared_set)]
+        in_keys = [name for name in secrets if any(name in key.fields for key in declared_set.keys)]
         hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
         plain = [name for name in secrets if name not in hidden and name not in in_keys]
         for rule, names in ((IN_KEY, in_keys), (PLAIN, plain)):
@@ -72,11 +70,3 @@ def _merged(done: MeasuredWrite) -> Iterator[Finding]:
     if refused and not is_whole and write.busiest >= _OFTEN:
         words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
         yield MERGE_REFUSED.finding(Severity.NOTE, done, hidden=listed(refused, most=3), **words)
-
-
-def _in_keys(declared_set: DeclaredSet) -> set[str]:
-    keys = [
-        declared_set.key,
-        *(profile.key for _, profile in declared_set.profiles() if profile.key and profile.finder),
-    ]
-    return {name for key in keys for name in key.fields}

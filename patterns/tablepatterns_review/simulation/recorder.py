@@ -71,7 +71,6 @@ def _settled(properties: Mapping[str, Any]) -> dict[str, str]:
 class Sent:
     """One request that was sent, and what it did.
 
-    :param request: the operation, with its keys or filter
     :param after: what the account stored after it
     :param saved: the account after it, as a crash of the client leaves it; None if it was not saved
     """
@@ -85,7 +84,6 @@ class Sent:
 
 
 def contents_of(engine: Engine) -> Contents:
-    """Return what an account stores."""
     containers = [container.name for container in engine.blobs.containers.page()[0]]
     blobs = frozenset(
         f"{name}/{slot.name}" for name in containers for slot in engine.blobs.containers.find(name).slots.walk()
@@ -111,20 +109,15 @@ class Recorder(EngineTransport):
         self._save: Callable[[], Saved] | None = None
 
     def begin(self, save: Callable[[], Saved] | None = None) -> None:
-        """Forget what was recorded, and record what is sent from now on.
-
-        :param save: saves the account after each request
-        """
+        """Forget what was recorded, and record from now on; `save` saves the account after each request."""
         self.sent = []
         self._start = contents_of(self._engine)
         self._save = save
 
     def end(self) -> None:
-        """Record no more requests."""
         self._start = None
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Return the engine's response, and record the request."""
         if self._start is None:
             return super().send(request, **kwargs)
         read = list(_rows_in_range(self._engine, request))

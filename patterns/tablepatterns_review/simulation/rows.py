@@ -14,10 +14,9 @@ from tablepatterns.key import Key
 
 from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design
-from ..key_parts import pieces_of
+from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
-from ..kinds.spread import Spread
 from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
@@ -28,10 +27,7 @@ _CALLED: Final[Mapping[str, PlaceKind]] = {"copies": "copy", "lists": "list", "t
 
 @dataclass(frozen=True)
 class _Family:
-    """The rows of one key template.
-
-    :param table: the table, in lower case; the beginning of its name where each period has a table
-    """
+    """The rows of one key template; `table` is in lower case, and only its beginning if each period has one."""
 
     kind: RowKind
     of: str
@@ -41,25 +37,21 @@ class _Family:
     is_prefix: bool
 
     def has(self, keys: RowKeys) -> bool:
-        """Whether a row may belong to this family."""
         table, partition, row = keys
         pairs = ((self.key.partition_template, partition), (self.key.row_template, row))
         return self.has_table(table) and all(_pattern(template).fullmatch(key) for template, key in pairs)
 
     def has_table(self, name: str) -> bool:
-        """Whether the rows of this family are in a table."""
         return name.lower() == self.table or (self.is_prefix and name.lower().startswith(self.table))
 
     @property
     def fixed(self) -> int:
         """The number of literal characters in the key template; more make a match more certain."""
-        templates = (self.key.partition_template, self.key.row_template)
-        return sum(len(piece.literal) + (piece.width or 0) for template in templates for piece in pieces_of(template))
+        return sum(len(piece.literal) + (piece.width or 0) for piece in pieces_of_key(self.key))
 
 
 @lru_cache(maxsize=1024)
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return a regular expression for the keys of a template."""
     parts = (
         re.escape(piece.literal) + (f".{{{piece.width}}}" if piece.width else ".*" if piece.name else "")
         for piece in pieces_of(template)
@@ -68,7 +60,6 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 def places_of(design: Design) -> Iterator[Place]:
-    """Yield the sets of a design and their derived data."""
     for declared_set in design.sets:
         yield Place("set", declared_set.name, declared_set.name, declared_set.table, _template(declared_set.key), False)
         for via, profile in declared_set.profiles():
@@ -87,11 +78,7 @@ def stored_tables(
     rows: Mapping[RowKeys, Mapping[str, Any]],
     stored: Collection[RowKeys],
 ) -> tuple[StoredTable, ...]:
-    """Return tables with their rows in key order.
-
-    :param rows: the properties of each row, also of those that only a write inserts
-    :param stored: the rows that are stored before any write
-    """
+    """Return tables with their rows in key order; `rows` also has those that only a write inserts."""
     families = [
         family for declared_set in design.sets for family in _families(declared_set, sample_sets[declared_set.name])
     ]
@@ -104,9 +91,8 @@ def stored_tables(
 
 
 def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Family]:
-    key = sample_set.spread.entity_set.key if isinstance(sample_set, Spread) else declared_set.key
     periods = kind_of(declared_set).time_field(declared_set) is not None
-    yield _Family("primary", declared_set.name, None, declared_set.table.lower(), key, periods)
+    yield _Family("primary", declared_set.name, None, declared_set.table.lower(), sample_set.row_key, periods)
     for via, profile in declared_set.profiles():
         if profile.table_key is not None:
             kind = _CALLED[profile.called]

@@ -17,8 +17,9 @@ from tablepatterns_explore.snapshot import Saved, Snapshots
 from ..consistency import LEASE
 from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
+from ..kinds import kind_of
 from ..kinds import log as logs
-from ..kinds.periods import PERIOD_DAYS, Periods
+from ..kinds.periods import Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
@@ -54,13 +55,7 @@ class _Recorded:
 
 
 def simulate(design: Design) -> Simulation:
-    """Return a small sample of a design as it is stored, and one call of each access pattern.
-
-    The same design gives the same simulation. No request leaves the process.
-
-    :raises BadDesign: the parts of a set cannot work together
-    :raises BadInput: declared values cannot be stored as they are
-    """
+    """Return a small sample of a design as it is stored, and one call of each access pattern."""
     design = with_implied_writes(design)
     # Outside of the chance, which also names the blobs of the sample
     sample = sample_design(design, _ENTITIES, fewest_values=_VALUES)
@@ -135,7 +130,6 @@ class _Simulator:
     def _call(
         self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write
     ) -> tuple[Callable[[], object], Sequence[Part]]:
-        """Return a call of an access pattern, and the writes that it consists of."""
         self._chance.turn_to(f"{declared_part.name}: {access.name}")
         if isinstance(declared_part, DeclaredLog):
             return logs.call_of(self._storage, declared_part, access), ()
@@ -145,7 +139,7 @@ class _Simulator:
         if is_of_retention(declared_part, access) and isinstance(sample_set, Periods):
             oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
-            kept_days = PERIOD_DAYS[sample_set.tables.period.value]
+            kept_days = kind_of(declared_part).period_days(declared_part) or 0.0
             kept_days += declared_part.retention.days if declared_part.retention else 0
             # The oldest table has just expired
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
@@ -165,15 +159,11 @@ class _Simulator:
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
         ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
         sample_set = stand.kept[declared_set.name]
-        if ask.way in ("range", "find"):
-            sample_set.prepare(ask)
+        sample_set.prepare(ask)
         return partial(sample_set.ask, ask)
 
     def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
-        """Make a call, and return why it is rejected; None if it is carried out.
-
-        :param save: saves the account after each request
-        """
+        """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
         self._recorder.begin(save)
         try:
             return rejection(call)
@@ -206,11 +196,7 @@ class _Simulator:
         remaining_contents: Contents,
         contents: Contents,
     ) -> tuple[str, str | None]:
-        """Describe what a crash of the process of a write leaves, before and after workers have run.
-
-        :param remaining_contents: what the crash leaves, which is in the account
-        :param contents: what the write leaves when it is completed
-        """
+        """Describe what a crash after a request leaves, which is in the account, before and after workers have run."""
         # Other names than those that the process chose
         self._chance.turn_to(f"{declared_part.name}: {write.name}, after a crash")
         if isinstance(declared_part, DeclaredLog):
@@ -227,7 +213,6 @@ class _Simulator:
 
 
 def _state_after_crash(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
-    """Return a sentence about the state after a crash."""
     all_rows, changed_rows = contents.changed_since(before), remaining_contents.changed_since(before)
     finished = sum(remaining_contents.has_same(keys, contents) for keys in all_rows)
     between = sum(not remaining_contents.has_same(keys, contents) for keys in changed_rows)
@@ -245,7 +230,6 @@ def _state_after_crash(before: Contents, remaining_contents: Contents, contents:
 
 
 def _state_after_recovery(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
-    """Return a sentence about the state after workers have recovered from a crash."""
     different = sum(
         not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(contents)
     )
