@@ -333,7 +333,6 @@ def apply_fault(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any
     :param size: the length of the response's body
     :param options: the request's options for the transport, with `read_timeout`
     :param aio: whether the client is async
-    :raises AzureError: what azure-core's own transport would raise
     """
     if fault.loses == "connection":
         raise ServiceRequestError("connection refused by an injected fault")
@@ -353,7 +352,6 @@ def check_whole(size: int, cut_at: int | None) -> None:
     """Reject an incomplete body.
 
     :param size: its full length
-    :raises IncompleteReadError: the connection broke before the end
     """
     if cut_at is not None and cut_at < size:
         text = f"received {cut_at} of {size} bytes: connection broken by an injected fault"

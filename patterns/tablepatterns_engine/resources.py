@@ -32,8 +32,6 @@ def check_resource_name(name: str) -> None:
     """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
 
     >>> check_resource_name("employee-photos")
-
-    :raises ServiceError: OutOfRangeInput, InvalidResourceName
     """
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
@@ -45,7 +43,6 @@ def check_range(name: str, value: int, lowest: int, highest: int) -> None:
     """Reject a number outside its range.
 
     :param name: the query parameter
-    :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
     """
     if not lowest <= value <= highest:
         raise ServiceError(
@@ -67,10 +64,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total.
-
-    :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
-    """
+    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total."""
     if "" in metadata:
         raise ServiceError(errors.EMPTY_METADATA_KEY)
     if not all(map(_NAME.fullmatch, metadata)):
@@ -144,10 +138,7 @@ class ServiceProperties:
     default_version: str | None = None
 
     def check(self) -> None:
-        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days.
-
-        :raises ServiceError: InvalidXmlDocument
-        """
+        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days."""
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
@@ -176,7 +167,6 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
     """Reject more than five policies, duplicate or long names, and unknown permissions.
 
     :param letters: the permissions of the service
-    :raises ServiceError: InvalidXmlDocument
     """
     names = {policy.id for policy in policies}
     if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
@@ -254,10 +244,7 @@ class Deletions:
             self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
 
     def check(self, name: str) -> None:
-        """Reject a name that is still being deleted.
-
-        :raises ServiceError: the service's error
-        """
+        """Reject a name that is still being deleted."""
         moment = self._free_at.get(name)
         if moment is not None and moment > self._clock.now():
             raise ServiceError(self._answer)

@@ -71,8 +71,6 @@ def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
     >>> b"".join(inflated(iter([zlib.compress(b"Don"), b""])))
     b'Don'
-
-    :raises DecodeError: it is not compressed
     """
     inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:

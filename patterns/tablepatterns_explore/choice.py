@@ -70,8 +70,6 @@ def parse(line: str) -> list[Choice]:
 
     >>> parse("A.2* >")
     [Choice(kind='lose', label='A.2', seconds=0), Choice(kind='wake', label='', seconds=0)]
-
-    :raises BadInput: a word of the line is no step of a schedule
     """
     return [_choice(word) for word in line.split()]
 

@@ -222,10 +222,7 @@ class Run:
         self._state = None
 
     def repeat(self, choice: Choice) -> None:
-        """Repeat a choice of another run of the same actors.
-
-        :raises Unrepeatable: it is not allowed here
-        """
+        """Repeat a choice of another run of the same actors."""
         if not self.allows(choice):
             raise Unrepeatable
         self.take(choice)

@@ -30,10 +30,7 @@ class ScheduleFailure(Exception):
 
 @contextmanager
 def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
-    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it.
-
-    :raises ScheduleFailure: something is wrong with it
-    """
+    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it."""
     group = ActorGroup(scenario, world)
     run = Run(group)
     try:

@@ -96,7 +96,6 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
     :param version: the existing version, or None
     :param unmet: the error if a condition is not met
-    :raises ServiceError: that, or what `Terms.check_single` raises
     """
     terms.check_single()
     if version is None:
@@ -169,9 +168,6 @@ def parse_tag_condition(text: str) -> TagCondition:
     (True, False, True)
 
     A blob without the tag meets `<>` and no other comparison.
-
-    :raises NotImplementedError: parentheses, which the service's documentation does not describe
-    :raises ValueError: it is not a condition
     """
     choices: list[list[TagCondition]] = [[]]
     place = 0

@@ -40,10 +40,7 @@ class Containers:
     def create(
         self, name: str, metadata: Mapping[str, str] | None = None, access: PublicAccess = PublicAccess.NONE
     ) -> ContainerProperties:
-        """Create a container.
-
-        :raises ServiceError: the name or the metadata is invalid; ContainerAlreadyExists; ContainerBeingDeleted
-        """
+        """Create a container."""
         _check_name(name)
         checked = checked_metadata(metadata or {})
         with self._lock:
@@ -55,10 +52,7 @@ class Containers:
         return properties
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
-        """Delete a container with its blobs immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: ContainerNotFound, or an error of the conditions
-        """
+        """Delete a container with its blobs immediately; its name is free once the deletion has finished."""
         with self._lock:
             properties = self.find(name).properties
             check_write(terms, properties)
@@ -67,10 +61,7 @@ class Containers:
             self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Return the properties of a container.
-
-        :raises ServiceError: ContainerNotFound, or an error of the lease
-        """
+        """Return the properties of a container."""
         with self._lock:
             properties = self.find(name).properties
             properties.lease.check_read(terms.lease, self._clock.now(), CONTAINER)
@@ -92,10 +83,7 @@ class Containers:
         return self._change(name, terms, access=access, policies=tuple(policies))
 
     def lease(self, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[ContainerProperties, Ticks]:
-        """Execute an action on the lease of a container; return its properties, and the time of the action.
-
-        :raises ServiceError: ContainerNotFound, an error of the conditions, or an error of the action
-        """
+        """Execute an action on the lease of a container; return its properties, and the time of the action."""
         with self._lock:
             container, now = self.find(name), self._clock.now()
             properties = container.properties
@@ -111,17 +99,13 @@ class Containers:
         :param prefix: the prefix of the names
         :param start: the first name of the page
         :param limit: the maximum number of containers; never more than 5,000
-        :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
         """
         with self._lock:
             containers, following = self._containers.page(prefix, start, checked_page_limit(limit))
             return [container.properties for container in containers], following
 
     def find(self, name: str) -> Container:
-        """Return the data of a container; the caller holds the lock.
-
-        :raises ServiceError: ContainerNotFound, or the name is invalid
-        """
+        """Return the data of a container; the caller holds the lock."""
         _check_name(name)
         found = self._containers.get(name)
         if found is None:

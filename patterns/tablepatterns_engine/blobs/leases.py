@@ -119,10 +119,7 @@ class Action(Protocol):
     """One of the five actions on a lease."""
 
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
-        """Return the lease after the action.
-
-        :raises ServiceError: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
-        """
+        """Return the lease after the action."""
         ...
 
 

@@ -87,10 +87,7 @@ class Blobs(Settings):
     # -- Reading
 
     def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
-        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions
-        """
+        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`."""
         with self._lock:
             blob = self._slot(container, name).version(snapshot)
             check_read(terms, blob)
@@ -98,10 +95,7 @@ class Blobs(Settings):
         return blob
 
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
-        """Return the committed and uncommitted blocks of a blob.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
-        """
+        """Return the committed and uncommitted blocks of a blob."""
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
@@ -115,10 +109,7 @@ class Blobs(Settings):
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
-        """Return a page of the blobs of a container, sorted by name.
-
-        :raises ServiceError: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
-        """
+        """Return a page of the blobs of a container, sorted by name."""
         with self._lock:
             return list_page(self.containers.find(container).slots, query, self._clock.now())
 
@@ -134,10 +125,7 @@ class Blobs(Settings):
         kind: Kind = Kind.BLOCK,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Write a whole block blob or an empty append blob, replacing any blob with the name.
-
-        :raises ServiceError: ContainerNotFound, an error of the conditions, or the request is invalid
-        """
+        """Write a whole block blob or an empty append blob, replacing any blob with the name."""
         kept = draft.checked()
         _check_whole(kind, content)
         return self._create(container, name, terms, lambda slot, stamp: _written(name, kind, content, kept, stamp))
@@ -153,8 +141,6 @@ class Blobs(Settings):
         """Create a block blob from committed and uncommitted blocks; other blocks are discarded.
 
         :param entries: the list to look for each block in, and its id in Base64
-        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong,
-            or an error of the conditions
         """
         kept, now = draft.checked(), self._clock.now()
         return self._create(container, name, terms, lambda slot, stamp: _committed(slot, entries, kept, now, stamp))
@@ -175,8 +161,6 @@ class Blobs(Settings):
         :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
         :param keep_tags: whether it has the tags of the source instead
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet,
-            InvalidBlobType, BlobArchived, InfiniteLeaseDurationRequired, or an error of a lease
         """
         checked = draft.checked()
         with self._lock:
@@ -193,11 +177,7 @@ class Blobs(Settings):
             )
 
     def source(self, source: CopySource) -> Blob:
-        """Return a blob as the source of a copy.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or an error of the
-            lease
-        """
+        """Return a blob as the source of a copy."""
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
             origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
@@ -209,8 +189,6 @@ class Blobs(Settings):
         """Stage a block for a later commit, without changing the blob.
 
         :param block_id: its id in Base64
-        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock,
-            BlockCountExceedsLimit, or an error of the block or of the lease
         """
         block = Block(block_id, content)
         check_block(block)
@@ -242,41 +220,26 @@ class Blobs(Settings):
 
         :param position: the required length of the blob
         :param max_size: the maximum length of the blob
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed,
-            AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
-            InvalidHeaderValue if there are no bytes, or an error of the conditions
         """
         _check_append(content)
         blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Seal an append blob; this is idempotent.
-
-        :raises ServiceError: as `append`
-        """
+        """Seal an append blob; this is idempotent."""
         return self._change(container, name, terms, lambda blob: _sealed(blob, position))
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
-        """Replace the content headers of a blob, and delete its copy properties.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
-        """
+        """Replace the content headers of a blob, and delete its copy properties."""
         return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
 
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
-        """Replace the metadata of a blob.
-
-        :raises ServiceError: as `set_headers`, or the metadata is invalid
-        """
+        """Replace the metadata of a blob."""
         checked = checked_metadata(metadata)
         return self._change(container, name, terms, lambda blob: replace(blob, metadata=checked))
 
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
-        """Replace the tags of a blob without a new version.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
-        """
+        """Replace the tags of a blob without a new version."""
         checked = checked_tags(tags)
         with self._lock:
             slot = self._slot(container, name)
@@ -291,8 +254,6 @@ class Blobs(Settings):
         """Move a block blob or a snapshot to another tier without a new version; return the previous tier.
 
         An archived blob is rehydrated immediately; on the service this takes hours.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -304,10 +265,7 @@ class Blobs(Settings):
         return blob
 
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
-        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions or of the action
-        """
+        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action."""
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             blob = slot.existing()
@@ -321,7 +279,6 @@ class Blobs(Settings):
         """Take a snapshot of the blob.
 
         :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
         new_metadata = None if metadata is None else checked_metadata(metadata)
         with self._lock:
@@ -351,7 +308,6 @@ class Blobs(Settings):
 
         :param snapshot: the time of the snapshot to delete
         :param snapshots: whether to delete the snapshots of the blob
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or an error of the conditions
         """
         with self._lock:
             home = self.containers.find(container)

@@ -84,8 +84,6 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     access.
 
     :param as_owner: whether the account's key authorizes both blobs
-    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource if the sender may not read the source;
-        NotImplemented for another account
     """
     headers = call.request.headers
     needs = [READ, TAGS] if keeps_tags(call) else [READ]

@@ -80,10 +80,7 @@ class Call(ABC, Generic[StateT]):
 
     @abstractmethod
     def locate(self) -> None:
-        """Parse the URL and set the target.
-
-        :raises ServiceError: InvalidUri, or what else is wrong with the URL
-        """
+        """Parse the URL and set the target."""
 
     @property
     @abstractmethod
@@ -115,17 +112,12 @@ class Call(ABC, Generic[StateT]):
         """The state of the service; the first access applies scalability targets and faults.
 
         The operation and what it works on must be noted before that.
-
-        :raises Stopped: a fault ends the request
         """
         self.reach_state()
         return self.settings
 
     def begin(self, operation: str, need: Need) -> None:
-        """Note the operation, and check that the sender may execute it and that the engine supports the request.
-
-        :raises ServiceError: a code that starts with Authorization; NotImplemented
-        """
+        """Note the operation, and check that the sender may execute it and that the engine supports the request."""
         self.notes.operation = operation
         self.allow(need)
         self.check_support(operation)
@@ -143,10 +135,7 @@ class Call(ABC, Generic[StateT]):
         return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
 
     def reach_state(self) -> None:
-        """Apply the account's scalability targets and faults, once per request.
-
-        :raises Stopped: a fault ends the request
-        """
+        """Apply the account's scalability targets and faults, once per request."""
         notes = self.notes
         if notes.reached:
             return

@@ -43,10 +43,7 @@ class Permit(ABC):
 
     @abstractmethod
     def check(self, need: Need, resource: str = "") -> None:
-        """Reject an operation that it does not allow.
-
-        :raises ServiceError: a code that starts with Authorization
-        """
+        """Reject an operation that it does not allow."""
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
         """Reject an entity outside the key range."""

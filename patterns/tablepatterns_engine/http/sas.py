@@ -62,11 +62,7 @@ class SharedAccess:
         return ResourcePermit(resource, letters)
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return the permissions of the request's signature.
-
-        :raises ServiceError: AuthenticationFailed if it is not a signature of this account or not valid now; one of the
-            codes that start with Authorization if the sender or the protocol is not allowed
-        """
+        """Return the permissions of the request's signature."""
         query = call.address.query
         if not _is_version(query.get("sv", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)

@@ -30,10 +30,7 @@ _Value = TypeVar("_Value")
 
 
 def read_document(body: bytes, root: str) -> Element:
-    """Return the root of a document.
-
-    :raises ServiceError: InvalidXmlDocument if it is not XML, has another root, or has a document type
-    """
+    """Return the root of a document."""
     try:
         element: Element = fromstring(body, forbid_dtd=True)
     except (ParseError, ValueError, LookupError) as error:

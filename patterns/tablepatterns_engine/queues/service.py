@@ -89,11 +89,7 @@ class Queues(Settings):
     # -- Queues
 
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
-        """Create a queue; return False if it exists already with the same metadata.
-
-        :raises ServiceError: the name or the metadata is invalid; QueueAlreadyExists, with other metadata;
-            QueueBeingDeleted
-        """
+        """Create a queue; return False if it exists already with the same metadata."""
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
@@ -106,10 +102,7 @@ class Queues(Settings):
         return queue is None
 
     def delete(self, name: str) -> None:
-        """Delete a queue with its messages immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: QueueNotFound
-        """
+        """Delete a queue with its messages immediately; its name is free once the deletion has finished."""
         with self._lock:
             del self._queues[self._queue(name).name]
             self.deletions.begin(name)
@@ -120,7 +113,6 @@ class Queues(Settings):
         :param prefix: the prefix of the names
         :param start: the first name of the page
         :param limit: the maximum number of queues
-        :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
         """
         check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
         with self._lock:
@@ -148,8 +140,6 @@ class Queues(Settings):
 
         :param visibility: how long it is invisible
         :param time_to_live: the time until it expires, or `NEVER`
-        :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
-            InvalidQueryParameterValue
         """
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         _check_time_to_live(time_to_live, visibility)
@@ -168,7 +158,6 @@ class Queues(Settings):
 
         :param limit: the maximum number of messages
         :param visibility: how long they are invisible; they may expire in that time
-        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         check_range("visibilitytimeout", visibility, 1, _LONGEST)
@@ -181,10 +170,7 @@ class Queues(Settings):
         return received
 
     def peek(self, queue: str, limit: int = 1) -> list[Message]:
-        """Return the messages that `get` would return, without changing them.
-
-        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
-        """
+        """Return the messages that `get` would return, without changing them."""
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         with self._lock:
             home, now = self._swept(queue)
@@ -195,8 +181,6 @@ class Queues(Settings):
 
         :param visibility: how long it is invisible; may exceed its time to live
         :param text: the new text; None keeps the text
-        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
-            OutOfRangeQueryParameterValue, InvalidQueryParameterValue
         """
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         check_receipt(receipt)
@@ -209,10 +193,7 @@ class Queues(Settings):
         return message
 
     def remove(self, queue: str, message_id: str, receipt: str) -> None:
-        """Delete a message.
-
-        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, InvalidQueryParameterValue
-        """
+        """Delete a message."""
         check_receipt(receipt)
         with self._lock:
             home, _ = self._swept(queue)

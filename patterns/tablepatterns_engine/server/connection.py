@@ -246,10 +246,7 @@ class Connection(asyncio.Protocol):
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
-        """Return what the client sends next.
-
-        :raises _ClientGone: the connection has ended
-        """
+        """Return what the client sends next."""
         while (event := self._http.next_event()) is h11.NEED_DATA:
             if self._transport.is_closing():
                 raise _ClientGone
@@ -259,10 +256,7 @@ class Connection(asyncio.Protocol):
         return event  # type: ignore[return-value]
 
     async def _read_body(self, largest: int) -> Body:
-        """Return the body of a request; it is held once, and briefly an eighth more.
-
-        :raises asyncio.TimeoutError: it arrives too slowly
-        """
+        """Return the body of a request; it is held once, and briefly an eighth more."""
         began = time.monotonic()
         # A buffer returns its bytes without a copy; a list of pieces would be held twice while they are joined
         content = BytesIO()

@@ -26,7 +26,6 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
     (<Engine contoso>, True)
 
     :param environment: where its key is, in Base64; without one it is the key that is published with the emulators
-    :raises BadInput: no account has such a name or such a key; the key itself is not in the error
     """
     if not _NAME.fullmatch(name):
         rule = "an account's name has 3 to 24 small letters and digits"
@@ -71,8 +70,6 @@ class Listeners:
     :param anywhere: whether the address may be one that other machines can reach
     :param allow_hosts: names by which requests may ask for the account, besides those of the loopback; where other
         machines can reach the address, none means any
-    :raises BadInput: it may not, and the address is one; or this machine has no such address
-    :raises OSError: a port is taken
     """
 
     def __init__(

@@ -26,10 +26,7 @@ _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
 
 def locate(url: str, account: str) -> Target:
-    """Return the resource that a URL names; "below table" is a longer path, as from a wrong account URL.
-
-    :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
-    """
+    """Return the resource that a URL names; "below table" is a longer path, as from a wrong account URL."""
     # Most requests name an entity, and only its keys differ from those of other requests
     before, bracket, keys = url.partition("(")
     if bracket and "/" not in keys and "?" not in keys and "#" not in keys:

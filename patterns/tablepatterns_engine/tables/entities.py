@@ -132,7 +132,6 @@ def check_key(name: str, value: str, *, in_body: bool) -> None:
 
     :param name: PartitionKey or RowKey
     :param in_body: the key came in the body of an insert, not in a URL
-    :raises ServiceError: OutOfRangeInput, or InvalidInput for a slash in a URL
     """
     found = _FORBIDDEN.search(value)
     if not found:
@@ -247,10 +246,7 @@ def check(operation: Operation) -> int:
 
 
 def check_transaction(operations: Sequence[Operation]) -> list[int]:
-    """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`.
-
-    :raises TransactionError: with its position; for more than 100 operations, the service reports the hundredth
-    """
+    """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`."""
     if len(operations) > MAX_TRANSACTION_OPERATIONS:
         index = MAX_TRANSACTION_OPERATIONS - 1
         raise TransactionError(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))

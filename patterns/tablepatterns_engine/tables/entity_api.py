@@ -29,11 +29,7 @@ _ETAG: Final = re.compile(r'W/"[^"]*"')
 
 
 def if_match(headers: Mapping[str, str], verb: str) -> str | None:
-    """Return the ETag of If-Match, which may be "*"; None if the header is absent.
-
-    :raises ServiceError: InvalidInput if it is not exactly one ETag, and for If-None-Match, which the service does not
-        support for writes
-    """
+    """Return the ETag of If-Match, which may be "*"; None if the header is absent."""
     if "if-none-match" in headers:
         raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
     etag = headers.get("if-match")
@@ -219,10 +215,7 @@ def reject_unknown_options(query: Mapping[str, str]) -> None:
 
 @lru_cache(maxsize=512)
 def read_filter(text: str) -> Filter | None:
-    """Parse a filter; None if it is blank.
-
-    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for unsupported OData
-    """
+    """Parse a filter; None if it is blank."""
     if not text.strip():
         return None
     try:

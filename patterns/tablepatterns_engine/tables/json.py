@@ -41,7 +41,6 @@ class Body:
     """What the body of a write says.
 
     :param members: the members of its JSON object
-    :raises ServiceError: DuplicatePropertiesSpecified for a name given twice
     """
 
     __slots__ = ("_layout", "_values")
@@ -55,10 +54,7 @@ class Body:
         self._layout = _layout_of(names)
 
     def key(self, name: str) -> str:
-        """Return a key of what is to be created.
-
-        :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
-        """
+        """Return a key of what is to be created."""
         value = self._get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)

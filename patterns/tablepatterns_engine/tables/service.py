@@ -57,11 +57,7 @@ class Tables(Settings):
     # -- Tables
 
     def create(self, name: str) -> None:
-        """Create a table. Names are case-insensitive; the first spelling is kept.
-
-        :raises ServiceError: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
-            TableBeingDeleted
-        """
+        """Create a table. Names are case-insensitive; the first spelling is kept."""
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is not None:
@@ -70,10 +66,7 @@ class Tables(Settings):
             self._tables[key] = Table(name)
 
     def delete(self, name: str) -> None:
-        """Delete a table with its entities immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: ResourceNotFound (entity operations have another code); TableBeingDeleted
-        """
+        """Delete a table with its entities immediately; its name is free once the deletion has finished."""
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is None:
@@ -104,10 +97,7 @@ class Tables(Settings):
         return found, None
 
     def table(self, name: str) -> Table:
-        """Return a table's data; the name is case-insensitive.
-
-        :raises ServiceError: TableNotFound, TableBeingDeleted, or the name is invalid
-        """
+        """Return a table's data; the name is case-insensitive."""
         with self._lock:
             return self._find(name)
 
@@ -123,10 +113,7 @@ class Tables(Settings):
     # -- Entities
 
     def get(self, table: str, partition_key: str, row_key: str) -> Entity:
-        """Return an entity.
-
-        :raises ServiceError: TableNotFound, ResourceNotFound, or a key is invalid
-        """
+        """Return an entity."""
         with self._lock:
             entity = self._find(table).find(partition_key, row_key)
         if entity is not None:
@@ -136,20 +123,14 @@ class Tables(Settings):
         raise ServiceError(errors.RESOURCE_NOT_FOUND)
 
     def apply(self, table: str, operation: Operation) -> Entity | None:
-        """Execute a write, and return the version it created; None for a delete.
-
-        :raises ServiceError: any error of the service; nothing has changed
-        """
+        """Execute a write, and return the version it created; None for a delete."""
         size = check(operation)
         with self._lock:
             found = self._find(table)
             return _store(found, operation, _outcome(found, operation, size), self._clock.stamp)
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
-        """Execute an entity group transaction, atomically; return one version (or None) per operation.
-
-        :raises TransactionError: with the position of the operation that failed; nothing has changed
-        """
+        """Execute an entity group transaction, atomically; return one version (or None) per operation."""
         if not operations:
             return []
         checked = list(zip(operations, check_transaction(operations), strict=True))
@@ -174,7 +155,6 @@ class Tables(Settings):
         {'Age': 34}
 
         :param rows: PartitionKey, RowKey and properties of each
-        :raises ServiceError: an entity is invalid
         """
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
@@ -197,7 +177,6 @@ class Tables(Settings):
         :param limit: the maximum number of entities; never more than 1,000
         :param start: the keys at which the page starts: `next` of the previous page
         :param scope: the key range that may be read; by default the whole table
-        :raises ServiceError: TableNotFound
         """
         scan = Scan(make_plan(expression), limit, self._page_examines)
         with self._lock:
