@@ -81,8 +81,6 @@ def locate(url: str, account: str) -> Target:
 
 
 class BlobCall(Call[Blobs]):
-    """A request to the Blob service."""
-
     __slots__ = ()
 
     service = "Blob"

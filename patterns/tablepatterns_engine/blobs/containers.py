@@ -26,10 +26,7 @@ _SPECIAL_NAMES: Final = frozenset({"$root", "$web", "$logs"})
 
 
 class Containers:
-    """The containers of one account. Every method is atomic, and a rejected call changes nothing.
-
-    :param lock: guards the containers and their contents
-    """
+    """The containers of one account. Every method is atomic, and a rejected call changes nothing."""
 
     def __init__(self, clock: Clock, lock: threading.RLock) -> None:
         self._clock = clock
@@ -40,7 +37,6 @@ class Containers:
     def create(
         self, name: str, metadata: Mapping[str, str] | None = None, access: PublicAccess = PublicAccess.NONE
     ) -> ContainerProperties:
-        """Create a container."""
         _check_name(name)
         checked = checked_metadata(metadata or {})
         with self._lock:
@@ -61,7 +57,6 @@ class Containers:
             self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Return the properties of a container."""
         with self._lock:
             properties = self.find(name).properties
             properties.lease.check_read(terms.lease, self._clock.now(), CONTAINER)
@@ -94,12 +89,7 @@ class Containers:
     def page(
         self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_BLOBS
     ) -> tuple[list[ContainerProperties], str | None]:
-        """Return a page of containers sorted by name, and the first name of the next page.
-
-        :param prefix: the prefix of the names
-        :param start: the first name of the page
-        :param limit: the maximum number of containers; never more than 5,000
-        """
+        """Return a page of containers sorted by name, never more than 5,000, and the first name of the next page."""
         with self._lock:
             containers, following = self._containers.page(prefix, start, checked_page_limit(limit))
             return [container.properties for container in containers], following

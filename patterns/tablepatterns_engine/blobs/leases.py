@@ -22,8 +22,6 @@ INFINITE: Final = -1
 
 
 class State(Enum):
-    """The state of a lease."""
-
     AVAILABLE = "available"
     LEASED = "leased"
     EXPIRED = "expired"
@@ -55,13 +53,8 @@ CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors
 class Lease:
     """A lease; without an id, there is none.
 
-    >>> lease = Acquire(15).on(NO_LEASE, Ticks(0), BLOB)
-    >>> lease.state(Ticks(0)), lease.state(Ticks(15 * SECOND))
-    (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
-
     :param duration: the requested number of seconds, or `INFINITE`
     :param ends: when it expires or the break completes; None for never
-    :param breaking: whether it is being broken
     """
 
     id: UUID | None = None
@@ -125,11 +118,7 @@ class Action(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Acquire the lease, or one's own again with another duration.
-
-    :param duration: 15 to 60 seconds, or `INFINITE`
-    :param proposed: the proposed id of the lease; by default, a new one
-    """
+    """Acquire the lease for 15 to 60 seconds or `INFINITE`, or one's own again with another duration."""
 
     duration: int
     proposed: UUID | None = None
@@ -160,10 +149,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change the id of the lease; this is idempotent.
-
-    :param proposed: the proposed id of the lease
-    """
+    """Change the id of the lease; this is idempotent."""
 
     id: UUID
     proposed: UUID

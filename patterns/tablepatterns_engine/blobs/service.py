@@ -46,11 +46,7 @@ _NO_DRAFT: Final = Draft()
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """What to copy.
-
-    :param snapshot: the time of the snapshot to copy; None for the blob itself
-    :param url: its address, which is stored with the copy
-    """
+    """What to copy, and its address, which is stored with the copy; without a snapshot, the blob itself."""
 
     container: str
     name: str
@@ -70,14 +66,6 @@ class Blobs(Settings):
     """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     Returned versions do not change: a download continues even if the blob is overwritten.
-
-    >>> blobs = Blobs(Clock())
-    >>> made = blobs.containers.create("photos")
-    >>> written = blobs.put("photos", "don.jpg", Content([b"..."]))
-    >>> blobs.get("photos", "don.jpg") is written, len(written.content)
-    (True, 3)
-
-    :param clock: the account's clock
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -95,7 +83,6 @@ class Blobs(Settings):
         return blob
 
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
-        """Return the committed and uncommitted blocks of a blob."""
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
@@ -138,10 +125,7 @@ class Blobs(Settings):
         draft: Draft = _NO_DRAFT,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Create a block blob from committed and uncommitted blocks; other blocks are discarded.
-
-        :param entries: the list to look for each block in, and its id in Base64
-        """
+        """Create a block blob from blocks, each with the list to look for it in; other blocks are discarded."""
         kept, now = draft.checked(), self._clock.now()
         return self._create(container, name, terms, lambda slot, stamp: _committed(slot, entries, kept, now, stamp))
 
@@ -158,9 +142,7 @@ class Blobs(Settings):
     ) -> Blob:
         """Copy a blob of this account with its properties, immediately.
 
-        :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
-        :param keep_tags: whether it has the tags of the source instead
         """
         checked = draft.checked()
         with self._lock:
@@ -177,7 +159,6 @@ class Blobs(Settings):
             )
 
     def source(self, source: CopySource) -> Blob:
-        """Return a blob as the source of a copy."""
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
             origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
@@ -186,10 +167,7 @@ class Blobs(Settings):
         return origin
 
     def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
-        """Stage a block for a later commit, without changing the blob.
-
-        :param block_id: its id in Base64
-        """
+        """Stage a block for a later commit, without changing the blob."""
         block = Block(block_id, content)
         check_block(block)
         with self._lock:
@@ -216,11 +194,7 @@ class Blobs(Settings):
         position: int | None = None,
         max_size: int | None = None,
     ) -> Appended:
-        """Add a block to an append blob.
-
-        :param position: the required length of the blob
-        :param max_size: the maximum length of the blob
-        """
+        """Add a block to an append blob, which must have the length `position`, and at most `max_size` afterwards."""
         _check_append(content)
         blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
         return Appended(blob, len(blob.content) - len(content))
@@ -234,7 +208,6 @@ class Blobs(Settings):
         return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
 
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
-        """Replace the metadata of a blob."""
         checked = checked_metadata(metadata)
         return self._change(container, name, terms, lambda blob: replace(blob, metadata=checked))
 
@@ -276,10 +249,7 @@ class Blobs(Settings):
     def snapshot(
         self, container: str, name: str, metadata: Mapping[str, str] | None = None, terms: Terms = NO_TERMS
     ) -> Blob:
-        """Take a snapshot of the blob.
-
-        :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
-        """
+        """Take a snapshot; with metadata other than the blob's, it is a new version."""
         new_metadata = None if metadata is None else checked_metadata(metadata)
         with self._lock:
             slot = self._slot(container, name)
@@ -304,11 +274,7 @@ class Blobs(Settings):
         snapshot: Ticks | None = None,
         snapshots: Snapshots | None = None,
     ) -> None:
-        """Delete a blob, a snapshot, or uncommitted blocks.
-
-        :param snapshot: the time of the snapshot to delete
-        :param snapshots: whether to delete the snapshots of the blob
-        """
+        """Delete a blob, a snapshot, or uncommitted blocks."""
         with self._lock:
             home = self.containers.find(container)
             slot = self._slot(container, name)
@@ -376,7 +342,6 @@ class Blobs(Settings):
         return slot
 
     def _check(self) -> None:
-        """Assert every invariant of the state."""
         self.containers.check()
 
 

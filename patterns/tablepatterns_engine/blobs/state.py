@@ -35,11 +35,7 @@ class PublicAccess(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerProperties:
-    """One version of the properties of a container; changes of its blobs do not affect it.
-
-    :param modified: when this version was created
-    :param lease: the lease on it, which may change without a new version
-    """
+    """One version of the properties of a container; changes of its blobs or of its lease make no new one."""
 
     name: str
     modified: Ticks
@@ -59,10 +55,7 @@ class ContainerProperties:
 
 
 class Slot:
-    """Everything under one name of a container.
-
-    :param current: the blob; None until something is committed
-    """
+    """Everything under one name of a container; `current` is None until something is committed."""
 
     __slots__ = ("_staged", "_staged_at", "current", "name", "snapshots")
 

@@ -28,10 +28,7 @@ def read_block_list(body: bytes) -> list[tuple[Where, str]]:
 
 
 def write_block_list(blocks: BlockList, which: str) -> bytes:
-    """Return the blocks under a name as a document.
-
-    :param which: committed, uncommitted or all
-    """
+    """Return the committed, the uncommitted or all blocks under a name as a document."""
     committed = _block_elements("CommittedBlocks", blocks.committed) if which != "uncommitted" else ""
     uncommitted = _block_elements("UncommittedBlocks", blocks.uncommitted) if which != "committed" else ""
     return write_document(element("BlockList", committed, uncommitted))

@@ -47,7 +47,6 @@ class Call(ABC, Generic[StateT]):
     """A request while it is being processed.
 
     :param now: when the request arrived; every timestamp in its response is this one
-    :param authorize: determines what the sender of a request may do
 
     :ivar target: its target; before `locate`, an unknown one
     :ivar permit: what the sender may do, known after authentication
@@ -94,17 +93,14 @@ class Call(ABC, Generic[StateT]):
 
     @property
     def address(self) -> Address:
-        """The endpoint, path and query of the URL."""
         return self.target.address
 
     @property
     def kind(self) -> str:
-        """What the URL names; kind and verb determine the operation."""
         return self.target.kind
 
     @property
     def resource(self) -> str:
-        """The name of the table, queue or container, "" if there is none."""
         return self.target.resource
 
     @property

@@ -55,14 +55,10 @@ class SharedAccess:
         return self.fields
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return the permissions of a valid signature of a resource.
-
-        :param letters: its permissions, including those of its stored policy
-        """
+        """Return the permissions of a valid signature of a resource; `letters` include those of its stored policy."""
         return ResourcePermit(resource, letters)
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return the permissions of the request's signature."""
         query = call.address.query
         if not _is_version(query.get("sv", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)

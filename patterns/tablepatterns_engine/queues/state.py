@@ -65,9 +65,8 @@ def check_receipt(receipt: str) -> None:
 class Queue:
     """A queue. Not thread-safe: `Queues` guards it.
 
-    Call `expire` first: the other methods assume that expired messages have been removed.
-
-    :param metadata: the user's metadata; replaced as a whole, never changed in place
+    Call `expire` first: the other methods assume that expired messages have been removed. Metadata is replaced as a
+    whole, never changed in place.
     """
 
     __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")

@@ -96,7 +96,6 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[Resp
 
 
 def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
-    """Return the writes of a transaction."""
     writes: list[Write] = []
     try:
         for request in requests:

@@ -108,8 +108,6 @@ _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
 
 
 class TableCall(Call[Tables]):
-    """A request to the Table service."""
-
     __slots__ = ()
 
     service = "Table"
@@ -134,7 +132,6 @@ class TableCall(Call[Tables]):
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:
-        """Return the renderer of responses about a table, or about the list `Tables`."""
         address = self.target.address
         level = negotiate(self.request.headers.get("accept", ""), address.query.get("$format"))
         return Renderer(self.engine.account_name, address.base, table, level)

@@ -43,8 +43,6 @@ class Write:
     """A write as requested.
 
     :param name: the service's name of the operation
-    :param need: the required permissions
-    :param level: the format of a returned entity
     :param preference: `return-content` or `return-no-content`, if the client states a preference
     """
 
@@ -74,10 +72,7 @@ _PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
 def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
-    """Return the requested write.
-
-    :param method: the verb, after `X-HTTP-Method` is applied
-    """
+    """Return the requested write, after `X-HTTP-Method` is applied."""
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
     reject_atom(headers.get("content-type", ""))
@@ -119,10 +114,7 @@ def _update(method: str, target: Target, level: Level, headers: Mapping[str, str
 
 
 def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
-    """Return the response to a successful write.
-
-    :param entity: the version that it created; None for a delete
-    """
+    """Return the response to a successful write, with the version that it created; None for a delete."""
     if entity is None:
         return Response(204, {})
     if write.operation.kind != "insert":

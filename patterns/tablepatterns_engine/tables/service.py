@@ -34,13 +34,6 @@ _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 class Tables(Settings):
     """One account's tables. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
-    >>> tables = Tables(Clock())
-    >>> tables.create("Employees")
-    >>> made = tables.apply("Employees", Operation("insert", "Sales", "000223", {"Age": 34}))
-    >>> tables.get("employees", "Sales", "000223").properties
-    {'Age': 34}
-
-    :param clock: the account's clock
     :param page_examines: the number of examined entities after which a page ends, so that pages can be short
         or empty, as on the service after five seconds; None for pages that end only when they are full
     """
@@ -78,12 +71,7 @@ class Tables(Settings):
     def names(
         self, mark: str | None = None, limit: int = MAX_PAGE_ENTITIES, predicate: Callable[[str], bool] | None = None
     ) -> tuple[list[str], str | None]:
-        """Return a page of sorted table names, and the marker of the next page; None on the last.
-
-        :param limit: the maximum number of names; never more than 1,000
-        :param mark: the marker of the previous page
-        :param predicate: which names to return; all of them by default
-        """
+        """Return a page of at most 1,000 sorted table names, and the marker of the next page; None on the last."""
         limit = min(limit, MAX_PAGE_ENTITIES)
         found: list[str] = []
         last = mark
@@ -97,7 +85,6 @@ class Tables(Settings):
         return found, None
 
     def table(self, name: str) -> Table:
-        """Return a table's data; the name is case-insensitive."""
         with self._lock:
             return self._find(name)
 
@@ -113,7 +100,6 @@ class Tables(Settings):
     # -- Entities
 
     def get(self, table: str, partition_key: str, row_key: str) -> Entity:
-        """Return an entity."""
         with self._lock:
             entity = self._find(table).find(partition_key, row_key)
         if entity is not None:
@@ -148,13 +134,6 @@ class Tables(Settings):
         """Store entities without requests, replacing those with the same keys; a missing table is created.
 
         It is for sample data, and is not in the ledger. After an error, the entities before it are stored.
-
-        >>> tables = Tables(Clock())
-        >>> tables.fill("Employees", [("Sales", "000223", {"Age": 34})])
-        >>> tables.get("Employees", "Sales", "000223").properties
-        {'Age': 34}
-
-        :param rows: PartitionKey, RowKey and properties of each
         """
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
@@ -171,10 +150,8 @@ class Tables(Settings):
         start: tuple[str, str] | None = None,
         scope: KeyScope | None = None,
     ) -> Page:
-        """Return a page of the entities that match a filter, in key order.
+        """Return a page of at most 1,000 entities that match a filter, in key order.
 
-        :param expression: the filter; None for every entity of the table
-        :param limit: the maximum number of entities; never more than 1,000
         :param start: the keys at which the page starts: `next` of the previous page
         :param scope: the key range that may be read; by default the whole table
         """

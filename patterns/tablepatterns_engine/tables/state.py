@@ -45,10 +45,7 @@ class Walk:
 
 
 class Table:
-    """A table. Not thread-safe: `Tables` guards it.
-
-    :param name: the name as spelled at creation
-    """
+    """A table, with its name as spelled at creation. Not thread-safe: `Tables` guards it."""
 
     __slots__ = ("name", "partitions", "policies", "walks")
 
@@ -93,7 +90,6 @@ class Table:
         return walk
 
     def end(self, walk: Walk) -> None:
-        """Forget a walk, unless a write has done so."""
         if walk in self.walks:
             self.walks.remove(walk)
 
