@@ -51,12 +51,6 @@ class OrderedMap(dict[str, T]):
         page = list(islice(keys, limit + 1))
         return [self[key] for key in page[:limit]], page[limit] if len(page) > limit else None
 
-    def check(self) -> None:
-        """Assert that the order contains each key exactly once, sorted."""
-        self._order._check()
-        if list(self._order) != sorted(self.keys()):
-            raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self.keys())}")
-
 
 class TimerQueue(Generic[T]):
     """Items by due time, then by number; numbers are unique.
@@ -85,7 +79,3 @@ class TimerQueue(Generic[T]):
             if moment > now:
                 return
             yield thing
-
-    def check(self) -> None:
-        """Assert that the order is consistent."""
-        self._entries._check()

@@ -29,16 +29,7 @@ FAULTS: Final[Mapping[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_
 
 
 def scope_of(request: Request, account: str) -> Scope:
-    """Return what a request can read or change.
-
-    >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
-    >>> scope_of(Request("GET", url, {}), "contoso")
-    Scope(service='table', resource='employees')
-    >>> scope_of(Request("POST", "https://contoso.table.core.windows.net/Tables", {}), "contoso")
-    Scope(service='table', resource=None)
-    >>> scope_of(Request("GET", "https://contoso.queue.core.windows.net/orders/messages", {}), "contoso")
-    Scope(service='queue', resource='orders')
-    """
+    """Return what a request can read or change."""
     service = service_of(request.url)
     try:
         resources = set(_RESOURCES[service](request, account)) if service in _RESOURCES else {None}
@@ -70,12 +61,7 @@ _RESOURCES: Final[Mapping[str, Callable[[Request, str], Iterator[str | None]]]] 
 
 
 class Executed(NamedTuple):
-    """The result of a request.
-
-    :param response: what the sender receives
-    :param records: what the ledger says of it
-    :param now: the time after it
-    """
+    """The result of a request, what the ledger says of it, and the time after it."""
 
     response: ResponseOrError
     records: tuple[Record, ...]
@@ -96,10 +82,7 @@ class Executions:
         self._results: dict[tuple[object, ...], Executed] = {}
 
     def execute(self, account: Saved, call: Call, sender: str, kind: Kind) -> tuple[Executed, Saved]:
-        """Return the result of a request, and the account after it.
-
-        :param kind: what becomes of the response
-        """
+        """Return the result of a request, and the account after it; `kind` is what becomes of the response."""
         scope = self._scopes.get(call)
         if scope is None:
             scope = self._scopes[call] = scope_of(call.message, self._world.engine.account_name)

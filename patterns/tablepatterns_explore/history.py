@@ -40,10 +40,7 @@ NO_HISTORY: Final = History({}, {}, {})
 
 
 class Learner:
-    """Adds to a history what the running code receives.
-
-    :param name: the actor's name
-    """
+    """Adds to a history what the running code receives."""
 
     def __init__(self, name: str, before: History = NO_HISTORY) -> None:
         self.has_crashed = False

@@ -28,10 +28,7 @@ def _result_of(executed: Executed) -> str:
 
 
 class Violation(Exception):
-    """This schedule breaks a condition.
-
-    :param cause: the error that was raised
-    """
+    """This schedule breaks a condition, since an actor or a check raised `cause`."""
 
     def __init__(self, condition: str, cause: Exception) -> None:
         super().__init__(condition)
@@ -52,11 +49,7 @@ class Event(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A choice of a schedule, with everything that followed from it.
-
-    :param choice: None where the schedule begins
-    :param length: the number of choices so far
-    """
+    """A choice of a schedule, None where it begins, with everything that followed from it; `length` counts choices."""
 
     before: _Step | None
     choice: Choice | None
@@ -172,7 +165,6 @@ class Run:
 
     @property
     def running(self) -> list[Actor]:
-        """The actors that have not ended."""
         return [actor for actor in self.actors if actor.is_running]
 
     def count(self, *kinds: Kind) -> int:

@@ -25,11 +25,7 @@ _stepped: Final[list[SyncActor]] = []
 
 
 class SyncActor(Coroutine[Any, Any, Any]):
-    """A plain function as a coroutine, whose points are those of its requests and sleeps.
-
-    :param function: the function, called without arguments
-    :param threads: has its thread while it runs
-    """
+    """A plain function as a coroutine, whose points are those of its requests and sleeps."""
 
     def __init__(self, function: Callable[[], object], threads: set[int]) -> None:
         self.function = function

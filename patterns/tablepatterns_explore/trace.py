@@ -13,10 +13,7 @@ from .world import World
 
 
 class ScheduleFailure(Exception):
-    """A schedule with which something is wrong.
-
-    :param run: the schedule, at the point where it is wrong
-    """
+    """A schedule with which something is wrong, at the point where it is."""
 
     def __init__(self, run: Run, violation: Violation) -> None:
         super().__init__(violation.condition)

@@ -112,21 +112,6 @@ class Blob:
         """The ETag of this version: its timestamp in hexadecimal."""
         return etag_of(self.modified)
 
-    def check(self) -> None:
-        """Assert that the version is valid for its kind, and that its headers match its content."""
-        size = len(self.content)
-        if self.created > self.modified:
-            raise AssertionError(f"{self.name!r} was changed before it was made")
-        if self.blocks and sum(len(block.content) for block in self.blocks) != size:
-            raise AssertionError(f"{self.name!r} has other bytes than its blocks")
-        if self.kind is Kind.APPEND and (self.blocks or self.appends > size or (size and not self.appends)):
-            raise AssertionError(f"{self.name!r} was appended to, and has other bytes than that")
-        if self.kind is Kind.BLOCK and (self.appends or self.sealed):
-            raise AssertionError(f"{self.name!r} was appended to, though it is of blocks")
-        self.lease.check()
-        if self.snapshot is not None and self.lease != NO_LEASE:
-            raise AssertionError(f"a snapshot of {self.name!r} is leased")
-
     def check_online(self) -> None:
         """Reject operations that an archived blob does not allow."""
         if self.tier is Tier.ARCHIVE:

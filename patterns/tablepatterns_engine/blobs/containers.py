@@ -102,15 +102,6 @@ class Containers:
             raise ServiceError(errors.CONTAINER_NOT_FOUND)
         return found
 
-    def check(self) -> None:
-        """Assert every invariant of the containers and their contents."""
-        with self._lock:
-            self._containers.check()
-            for container in self._containers.walk():
-                if self.find(container.properties.name) is not container:
-                    raise AssertionError(f"container {container.properties.name!r} is filed under another name")
-                container.check()
-
     def _change(self, name: str, terms: Terms, **changes: Any) -> ContainerProperties:
         with self._lock:
             container = self.find(name)

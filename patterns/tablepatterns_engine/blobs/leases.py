@@ -70,14 +70,6 @@ class Lease:
             return State.BREAKING if runs else State.BROKEN
         return State.LEASED if runs else State.EXPIRED
 
-    def check(self) -> None:
-        """Assert that id, duration and end match."""
-        timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
-        endless = self.duration == INFINITE and self.ends is None and not self.breaking
-        is_ending = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
-        if not (self == NO_LEASE if self.id is None else endless or is_ending):
-            raise AssertionError(f"{self!r} is no lease that can be")
-
     def seconds_left(self, now: Ticks) -> int:
         """Return the remaining seconds of a lease that ends, rounded up."""
         return 0 if self.ends is None else max(0, -((now - self.ends) // SECOND))

@@ -341,9 +341,6 @@ class Blobs(Settings):
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot
 
-    def _check(self) -> None:
-        self.containers.check()
-
 
 def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
     """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""

@@ -214,15 +214,6 @@ class Queues(Settings):
             message.dequeues + received,
         )
 
-    def _check(self) -> None:
-        """Assert every invariant of the state."""
-        with self._lock:
-            self._queues.check()
-            for queue in self._queues.walk():
-                if self._queue(queue.name) is not queue:
-                    raise AssertionError(f"queue {queue.name!r} is filed under another name")
-                queue.check()
-
 
 def _later(now: Ticks, seconds: int) -> Ticks:
     return Ticks(now + seconds * SECOND)

@@ -192,15 +192,6 @@ class Tables(Settings):
         with self._lock:
             self.table(table).policies = tuple(policies)
 
-    def _check(self) -> None:
-        """Assert every invariant of the state."""
-        with self._lock:
-            self._tables.check()
-            for table in self._tables.walk():
-                if self.table(table.name) is not table:
-                    raise AssertionError(f"table {table.name!r} is filed under another name")
-                table.check()
-
 
 def _outcome(table: Table, operation: Operation, size: int) -> Mapping[str, Value] | None:
     return outcome(operation, size, table.find(operation.partition_key, operation.row_key))
