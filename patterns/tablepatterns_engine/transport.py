@@ -229,8 +229,6 @@ class _Reply:
 
 
 class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """A response of the engine for a sync client."""
-
     def __enter__(self) -> Self:
         return self
 

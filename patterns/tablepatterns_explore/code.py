@@ -266,7 +266,6 @@ class Actor:
 
     @property
     def state(self) -> State:
-        """Whether it is running, or how it ended."""
         return "crashed" if self.has_crashed else self.node.state
 
     @property

@@ -40,10 +40,9 @@ def scope_of(request: Request, account: str) -> Scope:
 
 def _tables(request: Request, account: str) -> Iterator[str | None]:
     target = locate_table(request.url, account)
-    yield from _tables_of_batch(request, target, account) if target.kind == "batch" else (_table(target),)
-
-
-def _tables_of_batch(request: Request, target: Target, account: str) -> Iterator[str | None]:
+    if target.kind != "batch":
+        yield _table(target)
+        return
     for part in operations_of(request):
         yield _table(locate_table(absolute(part.url, target.address.base), account))
 

@@ -27,7 +27,6 @@ class History(NamedTuple):
     turns: Mapping[Strand, int]
 
     def turns_of(self, strand: Strand) -> int:
-        """Return how often a call has continued."""
         return self.turns.get(strand, 0)
 
     @property

@@ -308,7 +308,6 @@ class Run:
             self._reach(actor, actor.code.node_after(actor.node, actor.points.index(first_sleep)))
 
     def _wait_for_sleepers(self) -> None:
-        """Advance the clock until the first sleeper wakes."""
         until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
         pause = Ticks(until) - self.account.now

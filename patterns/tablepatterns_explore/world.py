@@ -80,7 +80,6 @@ class SteppedTransport(AioEngineTransport):
         return response
 
     async def sleep(self, duration: float) -> None:
-        """Wait in the world's time: the SDK calls this between its attempts."""
         await self._world.sleep(duration)
 
 
@@ -157,7 +156,6 @@ class SyncSteppedTransport(EngineTransport):
         return response
 
     def sleep(self, duration: float) -> None:
-        """Wait in the world's time: the SDK calls this between its attempts."""
         self._world.wait(self._world.new_sleep(duration))
 
 
@@ -359,7 +357,6 @@ class World:
         await self.new_sleep(seconds)
 
     def new_sleep(self, seconds: float) -> Sleep:
-        """Return the point of a sleep that begins now."""
         return Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
 
     @property

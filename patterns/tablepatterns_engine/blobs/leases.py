@@ -103,9 +103,7 @@ NO_LEASE: Final = Lease()
 class Action(Protocol):
     """One of the five actions on a lease."""
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
-        """Return the lease after the action."""
-        ...
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease: ...
 
 
 @dataclass(frozen=True, slots=True)

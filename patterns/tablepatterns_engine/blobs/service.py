@@ -399,7 +399,6 @@ def _sealed(blob: Blob, position: int | None) -> Blob:
 
 
 def _check_whole(kind: Kind, content: Content) -> None:
-    """Reject content that a blob cannot have."""
     if kind is Kind.APPEND and len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
     if len(content) > MAX_PUT_BLOB_BYTES:
@@ -407,7 +406,6 @@ def _check_whole(kind: Kind, content: Content) -> None:
 
 
 def _check_append(content: Content) -> None:
-    """Reject a block that an append blob cannot have."""
     if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > MAX_APPEND_BYTES:

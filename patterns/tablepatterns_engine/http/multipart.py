@@ -57,7 +57,6 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
 
 
 def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
-    """Yield the HTTP request of each part."""
     for part in parts:
         head, body = _cut(part.content)
         line, fields = _cut_line(head)

@@ -55,7 +55,6 @@ def new_receipt(visible: Ticks, stamp: Ticks) -> str:
 
 
 def check_receipt(receipt: str) -> None:
-    """Reject a malformed pop receipt."""
     try:
         b64decode(receipt, validate=True)
     except (binascii.Error, ValueError) as error:
