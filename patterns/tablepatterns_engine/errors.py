@@ -47,7 +47,6 @@ class ErrorMessage:
     details: tuple[tuple[str, str], ...] = ()
 
     def format(self, **values: object) -> ErrorMessage:
-        """Return this message with its placeholders filled in."""
         return replace(self, text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:

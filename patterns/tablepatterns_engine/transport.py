@@ -47,8 +47,6 @@ class _Stream:
 
 
 class Download(_Stream):
-    """A body for a sync client."""
-
     def __iter__(self) -> Self:
         return self
 

@@ -235,7 +235,6 @@ class Code:
 
 
 def _turns(path: Sequence[Node]) -> list[Turn]:
-    """Return the turns that an actor took to a place."""
     times = Counter[Strand]()
     turns: list[Turn] = []
     for node in path:
@@ -253,8 +252,6 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Actor:
-    """One actor of a schedule, and its progress."""
-
     def __init__(self, code: Code) -> None:
         self.code = code
         self.node = code.start

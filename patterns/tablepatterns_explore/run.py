@@ -36,7 +36,6 @@ class Violation(Exception):
         self.cause = cause
 
     def is_like(self, violation: Violation) -> bool:
-        """Return whether another violation is of the same kind."""
         return type(self.cause) is type(violation.cause)
 
 

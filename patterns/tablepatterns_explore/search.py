@@ -317,7 +317,6 @@ class Search:
         self._repeat_live((choices, visible_state), (run.choices[len(choices) :], run.visible_state()))
 
     def _repeat_live(self, *parts: tuple[Sequence[Choice], bytes]) -> None:
-        """Repeat a schedule with new actors."""
         try:
             with attempt(self._scenario, self._world) as run:
                 for choices, visible_state in parts:

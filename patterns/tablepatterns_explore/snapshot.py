@@ -128,7 +128,6 @@ class Saved:
         return self._exact[scope]
 
     def at(self, now: Ticks) -> Saved:
-        """Return the same state at another time."""
         return self if now == self.now else Saved(now, self.values)
 
     def changed(self, now: Ticks, changes: Changes) -> Saved:

@@ -60,7 +60,6 @@ class SyncActor(Coroutine[Any, Any, Any]):
         raise StopIteration(self._result)
 
     def throw(self, *error: Any) -> Any:
-        """End the function where it waits."""
         self.close()
         raise error[0]
 

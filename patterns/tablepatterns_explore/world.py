@@ -84,8 +84,6 @@ class SteppedTransport(AioEngineTransport):
 
 
 class _OfWorld:
-    """What the storages of a world have in common."""
-
     _world: World
     _declared_rows: DeclaredRows
 
@@ -357,6 +355,7 @@ class World:
         await self.new_sleep(seconds)
 
     def new_sleep(self, seconds: float) -> Sleep:
+        """Return the point of a sleep that begins now."""
         return Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
 
     @property

@@ -191,7 +191,6 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
 
 
 def parse_range(text: str) -> Range | None:
-    """Parse a range; None if it is not one."""
     match = _RANGE.fullmatch(text)
     if not match:
         return None

@@ -45,11 +45,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def name_element(name: str) -> str:
-    """Return a name as an element; a name that is invalid in XML is percent-encoded and marked.
-
-    >>> name_element("a&b"), name_element("a" + chr(1))
-    ('<Name>a&amp;b</Name>', '<Name Encoded="true">a%01</Name>')
-    """
+    """Return a name as an element; a name that is invalid in XML is percent-encoded and marked."""
     if _NOT_XML.search(name):
         return f'<Name Encoded="true">{quote(name)}</Name>'
     return f"<Name>{xml_text(name)}</Name>"

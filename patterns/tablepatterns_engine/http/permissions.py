@@ -36,8 +36,6 @@ OWNER_ONLY: Final = Need("", ())
 
 
 class Permit(ABC):
-    """What the sender of a request may do."""
-
     scope: KeyScope | None = None
     """The key range that it covers; None for the whole table."""
 

@@ -220,7 +220,6 @@ def _later(now: Ticks, seconds: int) -> Ticks:
 
 
 def _held(queue: Queue, message_id: str, receipt: str) -> Message:
-    """Return the message for a valid receipt."""
     message = queue.find(message_id)
     if message is None:
         raise ServiceError(errors.MESSAGE_NOT_FOUND)

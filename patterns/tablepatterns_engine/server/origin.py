@@ -78,11 +78,7 @@ def _name_of(host: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
-    """Whether a host name or an address is that of the loopback interface.
-
-    >>> [is_loopback(name) for name in ("127.0.0.1", "::1", "account.localhost", "localhost.evil.example")]
-    [True, True, True, False]
-    """
+    """Whether a host name or an address is that of the loopback interface."""
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:

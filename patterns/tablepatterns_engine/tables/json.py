@@ -51,7 +51,6 @@ class Body:
         self._layout = _layout_of(names)
 
     def key(self, name: str) -> str:
-        """Return a key of what is to be created."""
         value = self._get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)
