@@ -29,7 +29,16 @@ FAULTS: Final[Mapping[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_
 
 
 def scope_of(request: Request, account: str) -> Scope:
-    """Return what a request can read or change."""
+    """Return what a request can read or change.
+
+    >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
+    >>> scope_of(Request("GET", url, {}), "contoso")
+    Scope(service='table', resource='employees')
+    >>> scope_of(Request("POST", "https://contoso.table.core.windows.net/Tables", {}), "contoso")
+    Scope(service='table', resource=None)
+    >>> scope_of(Request("GET", "https://contoso.queue.core.windows.net/orders/messages", {}), "contoso")
+    Scope(service='queue', resource='orders')
+    """
     service = service_of(request.url)
     try:
         resources = set(_RESOURCES[service](request, account)) if service in _RESOURCES else {None}

@@ -111,6 +111,10 @@ def _group(name: str, query: ListBlobsQuery) -> str | None:
 
 
 def beyond(prefix: str) -> str | None:
-    r"""Return the first string after all strings with a prefix, or None."""
+    r"""Return the first string after all strings with a prefix, or None.
+
+    >>> beyond("logs/"), beyond("\U0010ffff"), beyond("")
+    ('logs0', None, None)
+    """
     stem = prefix.rstrip(chr(sys.maxunicode))
     return stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None
