@@ -16,11 +16,6 @@ class OrderedMap(dict[str, T]):
 
     A lookup costs one hash, a change a binary search, and a walk a binary search plus what it yields. Change it with
     `[]`, `del` and `replace` only: the other methods of a dictionary would not note the order.
-
-    >>> rows = OrderedMap[int]()
-    >>> rows["b"], rows["a"] = 2, 1
-    >>> list(rows.walk()), list(rows.walk("b")), rows.get("c")
-    ([1, 2], [2], None)
     """
 
     __slots__ = ("_order",)
@@ -42,7 +37,6 @@ class OrderedMap(dict[str, T]):
         self._order.remove(key)
 
     def replace(self, values: Mapping[str, T]) -> None:
-        """Replace all keys and values."""
         self.clear()
         self.update(values)
         self._order = SortedList(values)
@@ -52,31 +46,16 @@ class OrderedMap(dict[str, T]):
         return map(self.__getitem__, self._order.irange(lower, upper, (True, False)))
 
     def page(self, prefix: str, start: str, limit: int) -> tuple[list[T], str | None]:
-        """Return up to `limit` values of keys with a prefix, and the first key of the next page; None on the last.
-
-        :param start: the first key of the page
-        """
+        """Return up to `limit` values of keys with a prefix, and the first key of the next page; None on the last."""
         keys = takewhile(lambda key: key.startswith(prefix), self._order.irange(max(prefix, start)))
         page = list(islice(keys, limit + 1))
         return [self[key] for key in page[:limit]], page[limit] if len(page) > limit else None
-
-    def check(self) -> None:
-        """Assert that the order contains each key exactly once, sorted."""
-        self._order._check()
-        if list(self._order) != sorted(self.keys()):
-            raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self.keys())}")
 
 
 class TimerQueue(Generic[T]):
     """Items by due time, then by number; numbers are unique.
 
     A change costs a binary search; items that are not due are never visited.
-
-    >>> queue = TimerQueue[str]()
-    >>> queue.add(20, 1, "later")
-    >>> queue.add(10, 2, "sooner")
-    >>> list(queue.due(10)), list(queue.due(20))
-    (['sooner'], ['sooner', 'later'])
     """
 
     __slots__ = ("_entries",)
@@ -100,7 +79,3 @@ class TimerQueue(Generic[T]):
             if moment > now:
                 return
             yield thing
-
-    def check(self) -> None:
-        """Assert that the order is consistent."""
-        self._entries._check()

@@ -13,14 +13,7 @@ _SMALL: Final = 64 * 1024
 
 
 class Content:
-    """Immutable bytes that are joined and sliced without copying.
-
-    >>> name = Content([b"Don", b" ", b"Hall"])
-    >>> len(name), bytes(name.part(4, 8)), list(name.part(2, 6))
-    (8, b'Hall', [b'n', b' ', b'Ha'])
-
-    :param pieces: the bytes in order; they are not copied
-    """
+    """Immutable bytes that are joined and sliced without copying."""
 
     __slots__ = ("_ends", "_pieces")
 

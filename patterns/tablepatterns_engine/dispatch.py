@@ -20,13 +20,6 @@ _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "1
 class AccountApi:
     """Process requests to any service of one account. Thread-safe.
 
-    >>> from tablepatterns_engine.http.message import Request
-    >>> api = AccountApi(Engine("contoso"))
-    >>> [api.handle(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
-    ...     for name in ("table", "queue", "blob")]
-    ['Windows-Azure-Table', 'Windows-Azure-Queue', 'Windows-Azure-Blob/']
-
-    :param engine: the account
     :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
         account or for Azure Storage that has not expired, without verifying its signature
     """
@@ -37,10 +30,7 @@ class AccountApi:
         self._apis: dict[str, Api[Any]] = {}
 
     def handle(self, request: Request, service: str | None = None) -> Response:
-        """Process a request with the service of the host or else the port; by default, the Table service.
-
-        :param service: the service, if known, such as from the port of a server
-        """
+        """Process a request with the service of the host or else the port; by default, the Table service."""
         return self._api(service or service_of(request.url)).handle(request)
 
     def max_body(self, service: str) -> int:
@@ -69,11 +59,7 @@ def _service(name: str) -> Service[Any]:
 
 
 def service_of(url: str) -> str:
-    """Return the service of a URL: table, queue or blob.
-
-    >>> service_of("https://contoso-secondary.blob.core.windows.net/"), service_of("http://127.0.0.1:10001/contoso/q")
-    ('blob', 'queue')
-    """
+    """Return the service of a URL: table, queue or blob."""
     end = url.find("/", len("https://"))
     return _service_at(url if end < 0 else url[:end])
 

@@ -7,15 +7,7 @@ from functools import partial
 
 
 class ServiceError(Exception):
-    """The service rejects a request; nothing has changed.
-
-    >>> raise ServiceError(TABLE_NOT_FOUND)
-    Traceback (most recent call last):
-        ...
-    tablepatterns_engine.errors.ServiceError: TableNotFound: The table specified does not exist.
-
-    :param error_message: the service's code and message, a constant of this module
-    """
+    """The service rejects a request; nothing has changed."""
 
     def __init__(self, error_message: ErrorMessage) -> None:
         self.error_message = error_message
@@ -29,15 +21,6 @@ class TransactionError(ServiceError):
 
     `message` starts with `<index>:` wherever the service writes that prefix: always, except if the only operation of a
     transaction is rejected by the storage.
-
-    >>> TransactionError(ENTITY_ALREADY_EXISTS, index=3, operations=4).message
-    '3:The specified entity already exists.'
-    >>> TransactionError(ENTITY_ALREADY_EXISTS, index=0, operations=1).message
-    'The specified entity already exists.'
-
-    :param error_message: the service's code and message, a constant of this module
-    :param index: the position of the operation that failed
-    :param operations: the number of operations in the transaction
     """
 
     def __init__(self, error_message: ErrorMessage, *, index: int, operations: int) -> None:
@@ -64,19 +47,10 @@ class ErrorMessage:
     details: tuple[tuple[str, str], ...] = ()
 
     def format(self, **values: object) -> ErrorMessage:
-        """Return this message with its placeholders filled in.
-
-        >>> PARAMETER_OUT_OF_RANGE.format(name="RowKey", value="a/b").text
-        "The 'RowKey' parameter of value 'a/b' is out of range."
-        """
         return replace(self, text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:
-        """Return this message with more details, added after its own.
-
-        >>> INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName="popreceipt").details
-        (('QueryParameterName', 'popreceipt'),)
-        """
+        """Return this message with more details, added after its own."""
         return replace(self, details=self.details + tuple((name, str(value)) for name, value in details.items()))
 
 

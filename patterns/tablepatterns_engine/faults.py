@@ -30,8 +30,6 @@ Loss: TypeAlias = Literal["connection", "request", "response"]
 class RequestInfo(NamedTuple):
     """What a request is for, as the ledger records it.
 
-    :param service: table, queue or blob
-    :param operation: the service's name for the operation
     :param name: the table, queue or container; "" if there is none
     :param partition: the partition; None if there are several or none
     """
@@ -328,13 +326,7 @@ READ_TIMEOUT: Final[float] = ConnectionConfiguration().read_timeout
 
 
 def apply_fault(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *, aio: bool = False) -> None:
-    """Delay a response, truncate it, or lose it.
-
-    :param size: the length of the response's body
-    :param options: the request's options for the transport, with `read_timeout`
-    :param aio: whether the client is async
-    :raises AzureError: what azure-core's own transport would raise
-    """
+    """Delay a response, truncate it, or lose it; `options` are those of the transport, with `read_timeout`."""
     if fault.loses == "connection":
         raise ServiceRequestError("connection refused by an injected fault")
     if fault.loses:
@@ -350,11 +342,7 @@ def apply_fault(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any
 
 
 def check_whole(size: int, cut_at: int | None) -> None:
-    """Reject an incomplete body.
-
-    :param size: its full length
-    :raises IncompleteReadError: the connection broke before the end
-    """
+    """Reject a body that is cut before its full length."""
     if cut_at is not None and cut_at < size:
         text = f"received {cut_at} of {size} bytes: connection broken by an injected fault"
         raise IncompleteReadError(text)

@@ -36,16 +36,8 @@ class KeyRange:
 class KeyScope:
     """The key range of a shared access signature: `spk`, `srk`, `epk` and `erk`, each inclusive, each optional.
 
-    The row keys apply to the first and the last partition only, so this is one contiguous range of the table.
-
-    >>> scope = KeyScope(spk="Sales", srk="2", epk="Sales", erk="3")
-    >>> scope.contains("Sales", "3"), scope.contains("Sales", "30"), scope.contains("Sale", "3")
-    (True, False, False)
-
-    :param spk: the first partition
-    :param srk: the first row key in it; needs `spk`
-    :param epk: the last partition
-    :param erk: the last row key in it; needs `epk`
+    The row keys apply to the first and the last partition only, so this is one contiguous range of the table. `srk`
+    needs `spk`, and `erk` needs `epk`.
     """
 
     spk: str | None = None
@@ -54,11 +46,9 @@ class KeyScope:
     erk: str | None = None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Return whether the signature covers the entity with these keys."""
         return (ordinal(partition_key), ordinal(row_key)) in self.key_range()
 
     def key_range(self) -> KeyRange:
-        """Return the key range that the signature covers."""
         lower = (ordinal(self.spk or ""), ordinal(self.srk or ""))
         if self.epk is None:
             return KeyRange(lower)

@@ -254,10 +254,7 @@ _KNOWN: Final = frozenset(get_args(TableOperation) + get_args(QueueOperation) + 
 
 
 def check_operation(name: str) -> None:
-    """Reject an unknown operation, to which a rule would never apply.
-
-    :raises BadInput: the operation is unknown; the error lists the known ones
-    """
+    """Reject an unknown operation, to which a rule would never apply."""
     if name not in _KNOWN:
         rule = "no operation of a service has this name"
         raise BadInput("operation", name, rule, f"give one of {', '.join(sorted(_KNOWN))}")

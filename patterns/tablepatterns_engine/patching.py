@@ -101,12 +101,7 @@ def _send(by_account: Mapping[str, Any], send: Callable[..., Any]) -> Callable[.
 
 
 def _account_of(url: str) -> str | None:
-    """Return the name of the storage account that a URL is of, None for any other service.
-
-    >>> _account_of("https://contoso-secondary.blob.core.windows.net/"), _account_of("http://localhost:10002/dev/Tables")
-    ('contoso', 'dev')
-    >>> _account_of("https://login.microsoftonline.com/contoso/oauth2/token")
-    """
+    """Return the name of the storage account that a URL is of, None for any other service."""
     address = urlsplit(url)
     found = _ACCOUNT.fullmatch(address.hostname or "")
     if found:

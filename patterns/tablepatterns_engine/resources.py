@@ -29,12 +29,7 @@ _CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def check_resource_name(name: str) -> None:
-    """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
-
-    >>> check_resource_name("employee-photos")
-
-    :raises ServiceError: OutOfRangeInput, InvalidResourceName
-    """
+    """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _CHARACTERS.fullmatch(name):
@@ -42,11 +37,7 @@ def check_resource_name(name: str) -> None:
 
 
 def check_range(name: str, value: int, lowest: int, highest: int) -> None:
-    """Reject a number outside its range.
-
-    :param name: the query parameter
-    :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
-    """
+    """Reject a query parameter outside its range; the error has the range in its details."""
     if not lowest <= value <= highest:
         raise ServiceError(
             errors.OUT_OF_RANGE_QUERY_PARAMETER_VALUE.with_details(
@@ -56,7 +47,6 @@ def check_range(name: str, value: int, lowest: int, highest: int) -> None:
 
 
 def invalid_parameter(name: str, value: object, reason: str = "") -> ServiceError:
-    """Return the error of an invalid query parameter."""
     why = {"Reason": reason} if reason else {}
     return ServiceError(
         errors.INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName=name, QueryParameterValue=value, **why)
@@ -67,10 +57,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total.
-
-    :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
-    """
+    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total."""
     if "" in metadata:
         raise ServiceError(errors.EMPTY_METADATA_KEY)
     if not all(map(_NAME.fullmatch, metadata)):
@@ -100,8 +87,6 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """Which requests are logged."""
-
     version: str = "1.0"
     read: bool = False
     write: bool = False
@@ -111,8 +96,6 @@ class Logging:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Which metrics are collected; `include_apis` is None if metrics are not enabled."""
-
     version: str = "1.0"
     enabled: bool = False
     include_apis: bool | None = None
@@ -144,10 +127,7 @@ class ServiceProperties:
     default_version: str | None = None
 
     def check(self) -> None:
-        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days.
-
-        :raises ServiceError: InvalidXmlDocument
-        """
+        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days."""
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
@@ -160,11 +140,7 @@ MAX_POLICY_ID_LENGTH: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """A stored access policy; the signature supplies the parts that are None.
-
-    :param id: the name, at most 64 characters
-    :param permission: letters of the service's permissions, such as "raud"
-    """
+    """A stored access policy, with permissions such as "raud"; the signature supplies the parts that are None."""
 
     id: str
     start: Ticks | None = None
@@ -173,11 +149,7 @@ class AccessPolicy:
 
 
 def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
-    """Reject more than five policies, duplicate or long names, and unknown permissions.
-
-    :param letters: the permissions of the service
-    :raises ServiceError: InvalidXmlDocument
-    """
+    """Reject more than five policies, duplicate or long names, and permissions other than the service's `letters`."""
     names = {policy.id for policy in policies}
     if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
@@ -207,27 +179,12 @@ class Settings(ABC):
         return self._properties
 
     def set_service_properties(self, properties: ServiceProperties) -> None:
-        """Replace the properties of the service."""
         properties.check()
         self._properties = properties
 
 
 class Deletions:
-    """The reserved names of deleted resources of one service. Not thread-safe: the service's lock guards it.
-
-    >>> clock = Clock()
-    >>> deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
-    >>> deletions.seconds = 40
-    >>> deletions.begin("orders")
-    >>> deletions.check("orders")
-    Traceback (most recent call last):
-        ...
-    tablepatterns_engine.errors.ServiceError: QueueBeingDeleted: The specified queue is being deleted.
-    >>> clock.advance(40)
-    >>> deletions.check("orders")
-
-    :param answer: the error for a name that is still reserved
-    """
+    """The reserved names of deleted resources of one service. Not thread-safe: the service's lock guards it."""
 
     def __init__(self, clock: Clock, answer: ErrorMessage) -> None:
         self._clock = clock
@@ -247,17 +204,12 @@ class Deletions:
         self._seconds = seconds
 
     def begin(self, name: str) -> None:
-        """Record that the resource with this name was deleted."""
         if self._seconds:
             now = self._clock.now()
             self._free_at = {resource: moment for resource, moment in self._free_at.items() if moment > now}
             self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
 
     def check(self, name: str) -> None:
-        """Reject a name that is still being deleted.
-
-        :raises ServiceError: the service's error
-        """
         moment = self._free_at.get(name)
         if moment is not None and moment > self._clock.now():
             raise ServiceError(self._answer)

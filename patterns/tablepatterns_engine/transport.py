@@ -47,8 +47,6 @@ class _Stream:
 
 
 class Download(_Stream):
-    """A body for a sync client."""
-
     def __iter__(self) -> Self:
         return self
 
@@ -67,13 +65,7 @@ class AioDownload(_Stream, AsyncIterator[bytes]):
 
 
 def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the decompressed content.
-
-    >>> b"".join(inflated(iter([zlib.compress(b"Don"), b""])))
-    b'Don'
-
-    :raises DecodeError: it is not compressed
-    """
+    """Yield the decompressed content; a `DecodeError` if it is not compressed."""
     inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         for chunk in chunks:
@@ -84,11 +76,7 @@ def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class Headers(MutableMapping[str, str]):
-    """The headers of a response; names are case-insensitive. azure-core's mapping takes four times as long.
-
-    >>> Headers({"ETag": "1"})["etag"], list(Headers({"ETag": "1"}))
-    ('1', ['ETag'])
-    """
+    """The headers of a response; names are case-insensitive. azure-core's mapping takes four times as long."""
 
     __slots__ = ("_spellings", "_values")
 
@@ -239,8 +227,6 @@ class _Reply:
 
 
 class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """A response of the engine for a sync client."""
-
     def __enter__(self) -> Self:
         return self
 
@@ -356,10 +342,7 @@ class _Sender:
         self._read_timeout = read_timeout
 
     def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
-        """Return the engine's response, unless a fault breaks the connection.
-
-        :param options: transport options, of which `read_timeout` and `stream` are used
-        """
+        """Return the engine's response, unless a fault breaks the connection; `read_timeout` and `stream` are used."""
         response = self._api.handle(message)
         if response.fault:
             all_options = {"read_timeout": self._read_timeout, **options}
@@ -389,15 +372,10 @@ class EngineTransport(_Sender, HttpTransport[HttpRequest, HttpResponse]):
     """
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Return the engine's response, unless a fault breaks the connection.
-
-        :param kwargs: transport options, of which `read_timeout` and `stream` are used
-        """
         self._engine.note_thread()
         return EngineResponse(request, self.exchange(_message(request, _content(request)), kwargs))
 
     def sleep(self, duration: float) -> None:
-        """Move the engine's clock."""
         self._engine.clock.sleep(duration)
 
     def open(self) -> None:
@@ -447,10 +425,6 @@ class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpRespo
         self._turn = turn
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
-        """Return the engine's response, unless a fault breaks the connection.
-
-        :param kwargs: transport options, of which `read_timeout` and `stream` are used
-        """
         message = await self.message(request)
         if self._turn is not None:
             await self._turn()
@@ -464,7 +438,6 @@ class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpRespo
         return _message(request, content)
 
     async def sleep(self, duration: float) -> None:
-        """Move the engine's clock."""
         self._engine.clock.sleep(duration)
 
     async def open(self) -> None:
@@ -478,11 +451,9 @@ class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpRespo
 
 
 def sleeping_alike(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for an SDK client whose child clients also sleep by its transport.
+    """Return options for an SDK client, `transport` among them, whose child clients also sleep by its transport.
 
     Child clients wrap the transport and lose its `sleep`, so that on an engine their retries would wait in real time.
-
-    :param options: the client's options, `transport` among them
     """
     transport, hook = options["transport"], options.get("raw_request_hook")
 

@@ -13,9 +13,8 @@ from .world import World
 
 
 class ActorGroup:
-    """The actors of a scenario in one world, and the state of its account before they begin.
+    """The actors of a scenario in one world, whose account is emptied, and the state of the account before they begin.
 
-    :param world: the world, whose account is emptied
     :param keeps_histories: whether what an actor did before it ended matters, besides the account and its result
     """
 

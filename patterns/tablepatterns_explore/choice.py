@@ -32,7 +32,6 @@ FAULTS: Final = frozenset({"lose", "time out", "crash", "crash after", "stall"})
 class Choice:
     """One step of a schedule; `replay` says how each kind is written.
 
-    :param kind: what happens
     :param label: the actor that it happens to, and which of the requests made together
     :param seconds: the duration of a stall
     """
@@ -66,13 +65,7 @@ def line_of(choices: Iterable[Choice]) -> str:
 
 
 def parse(line: str) -> list[Choice]:
-    """Return the schedule that a line of text stands for.
-
-    >>> parse("A.2* >")
-    [Choice(kind='lose', label='A.2', seconds=0), Choice(kind='wake', label='', seconds=0)]
-
-    :raises BadInput: a word of the line is no step of a schedule
-    """
+    """Return the schedule that a line of text stands for."""
     return [_choice(word) for word in line.split()]
 
 
@@ -91,16 +84,6 @@ class Chance:
 
     The same actor draws the same ids and the same back-off at the same of its steps, whatever the others do. So a
     schedule can be repeated, and two schedules that lead to the same state are seen to.
-
-    >>> from uuid import uuid4
-    >>> with Chance() as chance:
-    ...     chance.turn_to("A, step 1")
-    ...     first = uuid4(), random.random()
-    ...     chance.turn_to("B, step 1")
-    ...     second = uuid4(), random.random()
-    ...     chance.turn_to("A, step 1")
-    ...     (uuid4(), random.random()) == first != second
-    True
     """
 
     def __init__(self) -> None:

@@ -44,8 +44,7 @@ class Node:
 
     :param parent: the previous place; None at the start
     :param point_index: the index of the point that was settled there
-    :param response: what the code received there
-    :param moment: the time at which it did
+    :param response: what the code received there, at this `moment`
     """
 
     parent: Node | None
@@ -118,8 +117,6 @@ class Code:
 
     A coroutine cannot be copied. Where a second history begins, another one is made, and receives the same as the first
     up to that place; no request is sent for that.
-
-    :param name: the actor's name
     """
 
     def __init__(self, name: str, world: World, new_coroutine: Callable[[str], Unstarted]) -> None:
@@ -142,10 +139,7 @@ class Code:
     def node_after(
         self, node: Node, point_index: int, response: ResponseOrError | None = None, *, is_lost: bool = False
     ) -> Node:
-        """Return where the code waits after one of its points was settled.
-
-        :param is_lost: whether the response was lost
-        """
+        """Return where the code waits after one of its points was settled."""
         return self._child(node, point_index, response, is_lost)
 
     def close(self) -> None:
@@ -241,7 +235,6 @@ class Code:
 
 
 def _turns(path: Sequence[Node]) -> list[Turn]:
-    """Return the turns that an actor took to a place."""
     times = Counter[Strand]()
     turns: list[Turn] = []
     for node in path:
@@ -259,8 +252,6 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Actor:
-    """One actor of a schedule, and its progress."""
-
     def __init__(self, code: Code) -> None:
         self.code = code
         self.node = code.start
@@ -272,12 +263,10 @@ class Actor:
 
     @property
     def state(self) -> State:
-        """Whether it is running, or how it ended."""
         return "crashed" if self.has_crashed else self.node.state
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return not self.has_crashed and self.node.state == "running"
 
     @property
@@ -290,7 +279,6 @@ class Actor:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Where it waits."""
         return () if self.has_crashed else self.node.points
 
     @property

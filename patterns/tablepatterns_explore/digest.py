@@ -24,8 +24,6 @@ class Stamps(Clock):
     Two schedules that differ only in the order of independent writes give the versions different timestamps. By the
     names of their timestamps, their states are equal. A request that is carried out at the same time in two schedules
     makes the same timestamps in both, so that what an actor sends in one can be sent in the other.
-
-    :param start: the aware moment at which it stands
     """
 
     def __init__(self, start: datetime) -> None:
@@ -64,7 +62,6 @@ class Stamps(Clock):
         return self._stamps[key]
 
     def stamps(self, count: int) -> list[Ticks]:
-        """Return the timestamps of versions that one request creates."""
         return [self.stamp() for _ in range(count)]
 
     def replace_stamps(self, text: str) -> str:

@@ -49,10 +49,9 @@ def scope_of(request: Request, account: str) -> Scope:
 
 def _tables(request: Request, account: str) -> Iterator[str | None]:
     target = locate_table(request.url, account)
-    yield from _tables_of_batch(request, target, account) if target.kind == "batch" else (_table(target),)
-
-
-def _tables_of_batch(request: Request, target: Target, account: str) -> Iterator[str | None]:
+    if target.kind != "batch":
+        yield _table(target)
+        return
     for part in operations_of(request):
         yield _table(locate_table(absolute(part.url, target.address.base), account))
 
@@ -70,12 +69,7 @@ _RESOURCES: Final[Mapping[str, Callable[[Request, str], Iterator[str | None]]]] 
 
 
 class Executed(NamedTuple):
-    """The result of a request.
-
-    :param response: what the sender receives
-    :param records: what the ledger says of it
-    :param now: the time after it
-    """
+    """The result of a request, what the ledger says of it, and the time after it."""
 
     response: ResponseOrError
     records: tuple[Record, ...]
@@ -96,10 +90,7 @@ class Executions:
         self._results: dict[tuple[object, ...], Executed] = {}
 
     def execute(self, account: Saved, call: Call, sender: str, kind: Kind) -> tuple[Executed, Saved]:
-        """Return the result of a request, and the account after it.
-
-        :param kind: what becomes of the response
-        """
+        """Return the result of a request, and the account after it; `kind` is what becomes of the response."""
         scope = self._scopes.get(call)
         if scope is None:
             scope = self._scopes[call] = scope_of(call.message, self._world.engine.account_name)

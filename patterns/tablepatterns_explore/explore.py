@@ -27,10 +27,7 @@ T = TypeVar("T")
 
 
 class Counterexample(AssertionError):
-    """A schedule that breaks a condition. Its text lists the requests, and how to replay them.
-
-    :param failure: the schedule, and what is wrong
-    """
+    """A schedule that breaks a condition. Its text lists the requests, and how to replay them."""
 
     def __init__(self, failure: ScheduleFailure) -> None:
         self.schedule = line_of(failure.choices)

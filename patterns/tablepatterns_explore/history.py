@@ -27,7 +27,6 @@ class History(NamedTuple):
     turns: Mapping[Strand, int]
 
     def turns_of(self, strand: Strand) -> int:
-        """Return how often a call has continued."""
         return self.turns.get(strand, 0)
 
     @property
@@ -40,10 +39,7 @@ NO_HISTORY: Final = History({}, {}, {})
 
 
 class Learner:
-    """Adds to a history what the running code receives.
-
-    :param name: the actor's name
-    """
+    """Adds to a history what the running code receives."""
 
     def __init__(self, name: str, before: History = NO_HISTORY) -> None:
         self.has_crashed = False

@@ -44,10 +44,7 @@ class ReadyLoop(asyncio.AbstractEventLoop):
         """Ignore an error: the code that waits for the result receives it."""
 
     def run_until_complete(self, future: Any) -> Any:
-        """Run what is ready until the future has its result, and return it.
-
-        :raises InvalidStateError: no callback is ready, so the future waits for something outside the loop
-        """
+        """Run what is ready until the future has its result, and return it."""
         asyncio._set_running_loop(self)
         try:
             while self._ready and not future.done():

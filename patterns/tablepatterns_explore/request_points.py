@@ -28,15 +28,7 @@ _WORDS: Final = {"GET": "get", "PUT": "replace", "PATCH": "merge", "MERGE": "mer
 
 
 def describe_request(request: Request | InnerRequest) -> str:
-    """Describe a request.
-
-    >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
-    >>> describe_request(Request("PATCH", url, {"if-match": "*"}))
-    "merge Employees('Sales', 'empid_000223')"
-    >>> url = "https://contoso.blob.core.windows.net/logs/2014/07/31/1800.log?comp=appendblock"
-    >>> describe_request(Request("PUT", url, {}))
-    'PUT logs/2014/07/31/1800.log (appendblock)'
-    """
+    """Describe a request, such as "merge Employees('Sales', 'empid_000223')" or "PUT logs/1800.log (appendblock)"."""
     address = urlsplit(request.url)
     path = unquote(address.path).lstrip("/")
     if ".table." in address.netloc or not address.netloc:
@@ -49,10 +41,7 @@ def describe_request(request: Request | InnerRequest) -> str:
 
 
 def may_write(request: Request) -> bool:
-    """Return whether a request may write.
-
-    Receiving messages does, because it hides them.
-    """
+    """Return whether a request may write; receiving messages does, because it hides them."""
     if request.method in ("GET", "HEAD"):
         return ".queue." in request.url and "/messages" in request.url and "peekonly" not in request.url
     return True
@@ -136,17 +125,11 @@ class Point:
         return self.result()
 
     def result(self) -> Any:
-        """Return what the code receives here, or raise the error."""
         return None
 
 
 class Call(Point):
-    """A request that is about to be sent.
-
-    :param exchange: sends it, and returns the response
-    :param since: when it was made
-    :param is_sync: whether a sync client sends it
-    """
+    """A request that is about to be sent; `since` is when it was made."""
 
     def __init__(
         self, request: Any, message: Request, exchange: Callable[[], Response], since: Ticks, *, is_sync: bool = False

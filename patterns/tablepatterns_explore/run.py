@@ -28,10 +28,7 @@ def _result_of(executed: Executed) -> str:
 
 
 class Violation(Exception):
-    """This schedule breaks a condition.
-
-    :param cause: the error that was raised
-    """
+    """This schedule breaks a condition, since an actor or a check raised `cause`."""
 
     def __init__(self, condition: str, cause: Exception) -> None:
         super().__init__(condition)
@@ -39,7 +36,6 @@ class Violation(Exception):
         self.cause = cause
 
     def is_like(self, violation: Violation) -> bool:
-        """Return whether another violation is of the same kind."""
         return type(self.cause) is type(violation.cause)
 
 
@@ -52,11 +48,7 @@ class Event(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A choice of a schedule, with everything that followed from it.
-
-    :param choice: None where the schedule begins
-    :param length: the number of choices so far
-    """
+    """A choice of a schedule, None where it begins, with everything that followed from it; `length` counts choices."""
 
     before: _Step | None
     choice: Choice | None
@@ -172,7 +164,6 @@ class Run:
 
     @property
     def running(self) -> list[Actor]:
-        """The actors that have not ended."""
         return [actor for actor in self.actors if actor.is_running]
 
     def count(self, *kinds: Kind) -> int:
@@ -222,10 +213,7 @@ class Run:
         self._state = None
 
     def repeat(self, choice: Choice) -> None:
-        """Repeat a choice of another run of the same actors.
-
-        :raises Unrepeatable: it is not allowed here
-        """
+        """Repeat a choice of another run of the same actors."""
         if not self.allows(choice):
             raise Unrepeatable
         self.take(choice)
@@ -319,7 +307,6 @@ class Run:
             self._reach(actor, actor.code.node_after(actor.node, actor.points.index(first_sleep)))
 
     def _wait_for_sleepers(self) -> None:
-        """Advance the clock until the first sleeper wakes."""
         until = min(sleep.until for actor in self.running for sleep in actor.sleeps)
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
         pause = Ticks(until) - self.account.now

@@ -75,9 +75,6 @@ class Scenario:
 def _actors_by_name(actors: Iterable[Program] | Mapping[str, Program]) -> dict[str, Program]:
     if isinstance(actors, Mapping):
         return dict(cast("Mapping[str, Program]", actors))
-    return dict(zip(_letters(), actors, strict=False))
-
-
-def _letters() -> Iterable[str]:
-    """Return A to Z, then A1, B1 and so on."""
-    return (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_uppercase)
+    # A to Z, then A1, B1 and so on
+    names = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_uppercase)
+    return dict(zip(names, actors, strict=False))

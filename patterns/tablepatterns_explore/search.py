@@ -26,10 +26,7 @@ from .world import World
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound of a search, with the parameters of `explore`.
-
-    :raises BadInput: a number is negative, or a stall not above 0
-    """
+    """The bound of a search, with the parameters of `explore`."""
 
     crashes: int = 0
     lost_responses: int = 0
@@ -191,8 +188,6 @@ class Search:
         """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
 
         Schedules are tried in the order of their faults, then of their preemptions.
-
-        :raises Unrepeatable: the actors learn from more than their requests, and cannot share a group
         """
         while self._branches and self._schedules + self._pruned + self._abandoned < limit:
             branch = heappop(self._branches)
@@ -250,10 +245,7 @@ class Search:
 
     @contextmanager
     def _resume(self, branch: _Branch) -> Generator[Run, None, None]:
-        """Yield a run at the position where a branch begins.
-
-        :raises ScheduleFailure: the run breaks a condition
-        """
+        """Yield a run at the position where a branch begins."""
         if self._group is None:
             with attempt(self._scenario, self._world) as run:
                 self._repeat(run, branch.position)
@@ -318,21 +310,13 @@ class Search:
             self._repeat_live((run.choices, visible_state))
 
     def _check_order(self, run: Run) -> None:
-        """Check that another order of independent calls makes no difference, here and in the end.
-
-        :raises Unrepeatable: it does
-        """
+        """Check that another order of independent calls makes no difference, here and in the end."""
         choices, visible_state = run.choices, run.visible_state()
         while run.running and run.length < self._bound.steps:
             run.take(run.turns()[0])
         self._repeat_live((choices, visible_state), (run.choices[len(choices) :], run.visible_state()))
 
     def _repeat_live(self, *parts: tuple[Sequence[Choice], bytes]) -> None:
-        """Repeat a schedule with new actors.
-
-        :param parts: the choices of each of its parts, and what can be told of it then
-        :raises Unrepeatable: it reaches another state
-        """
         try:
             with attempt(self._scenario, self._world) as run:
                 for choices, visible_state in parts:

@@ -19,9 +19,8 @@ _Place: TypeAlias = Callable[[], object]
 class SharedObjects:
     """Objects of the user through which an actor may pass something to a check, or to another actor.
 
-    The search runs each part of an actor's code once, and cannot know what such an object would hold in a schedule.
-
-    :param actors: the coroutines of the actors, none of which has begun
+    The search runs each part of an actor's code once, and cannot know what such an object would hold in a schedule. No
+    actor has begun when they are collected.
     """
 
     def __init__(self, checks: Iterable[object], actors: Iterable[Coroutine[Any, Any, Any]]) -> None:

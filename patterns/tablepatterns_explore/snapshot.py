@@ -44,10 +44,7 @@ _SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "b
 
 
 class _SavedValue(NamedTuple):
-    """A value that is saved.
-
-    :param revive: returns it; what can change, as a new copy
-    """
+    """A value that is saved; `revive` returns it, and what can change as a new copy."""
 
     exact_digest: bytes
     named_digest: bytes
@@ -55,11 +52,7 @@ class _SavedValue(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a request can read or change: one table or queue, or all of a service.
-
-    :param service: table, queue or blob
-    :param resource: the key of the table or queue; None for the whole service
-    """
+    """What a request can read or change: one table or queue, or with None all of a service."""
 
     service: str
     resource: str | None = None
@@ -135,7 +128,6 @@ class Saved:
         return self._exact[scope]
 
     def at(self, now: Ticks) -> Saved:
-        """Return the same state at another time."""
         return self if now == self.now else Saved(now, self.values)
 
     def changed(self, now: Ticks, changes: Changes) -> Saved:
@@ -151,8 +143,6 @@ class Snapshots:
 
     Equal parts of saved states are kept once. What a schedule goes to is restored only when a request, a check or the
     code of an actor needs it, and only as far as they can see.
-
-    :param engine: the engine; its services stay the same objects
     """
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:

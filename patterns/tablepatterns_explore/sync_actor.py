@@ -25,11 +25,7 @@ _stepped: Final[list[SyncActor]] = []
 
 
 class SyncActor(Coroutine[Any, Any, Any]):
-    """A plain function as a coroutine, whose points are those of its requests and sleeps.
-
-    :param function: the function, called without arguments
-    :param threads: has its thread while it runs
-    """
+    """A plain function as a coroutine, whose points are those of its requests and sleeps."""
 
     def __init__(self, function: Callable[[], object], threads: set[int]) -> None:
         self.function = function
@@ -64,7 +60,6 @@ class SyncActor(Coroutine[Any, Any, Any]):
         raise StopIteration(self._result)
 
     def throw(self, *error: Any) -> Any:
-        """End the function where it waits."""
         self.close()
         raise error[0]
 

@@ -13,10 +13,7 @@ from .world import World
 
 
 class ScheduleFailure(Exception):
-    """A schedule with which something is wrong.
-
-    :param run: the schedule, at the point where it is wrong
-    """
+    """A schedule with which something is wrong, at the point where it is."""
 
     def __init__(self, run: Run, violation: Violation) -> None:
         super().__init__(violation.condition)
@@ -30,10 +27,7 @@ class ScheduleFailure(Exception):
 
 @contextmanager
 def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
-    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it.
-
-    :raises ScheduleFailure: something is wrong with it
-    """
+    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it."""
     group = ActorGroup(scenario, world)
     run = Run(group)
     try:

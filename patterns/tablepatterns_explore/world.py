@@ -80,13 +80,10 @@ class SteppedTransport(AioEngineTransport):
         return response
 
     async def sleep(self, duration: float) -> None:
-        """Wait in the world's time: the SDK calls this between its attempts."""
         await self._world.sleep(duration)
 
 
 class _OfWorld:
-    """What the storages of a world have in common."""
-
     _world: World
     _declared_rows: DeclaredRows
 
@@ -157,7 +154,6 @@ class SyncSteppedTransport(EngineTransport):
         return response
 
     def sleep(self, duration: float) -> None:
-        """Wait in the world's time: the SDK calls this between its attempts."""
         self._world.wait(self._world.new_sleep(duration))
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from support.soundness import check_tables
 from support.table_states import Rejected, everything_in
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.errors import ServiceError
@@ -25,7 +26,7 @@ def tables(clock: Clock) -> Iterator[Tables]:
     tables = Tables(clock)
     tables.create("People")
     yield tables
-    tables._check()
+    check_tables(tables)
 
 
 @pytest.fixture

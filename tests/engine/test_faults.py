@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import tablepatterns
 from support.backends import awaited
+from support.soundness import check_tables
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
@@ -267,7 +268,7 @@ def test_the_account_holds_what_was_carried_out_whatever_the_client_heard(kinds:
     assert heard == [kind is None for kind in kinds]
     done = [number for number, kind in enumerate(kinds) if kind is None or SEEN[kind][2]]
     assert list(rows(engine).values()) == done[-1:]
-    engine.tables._check()
+    check_tables(engine.tables)
 
 
 # -- Whom a rule meets

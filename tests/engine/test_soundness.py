@@ -15,6 +15,7 @@ from uuid import UUID
 import pytest
 
 from support.blob_states import HOME, ONE, TWO, latest, of, put
+from support.soundness import check_blobs, check_queues, check_tables
 from support.table_states import delete, insert, op
 from tablepatterns.edm import Ticks
 from tablepatterns_engine.account import Engine
@@ -48,8 +49,9 @@ def engine() -> Engine:
 
 
 def check(engine: Engine) -> None:
-    for service in (engine.tables, engine.queues, engine.blobs):
-        service._check()
+    check_tables(engine.tables)
+    check_queues(engine.queues)
+    check_blobs(engine.blobs)
 
 
 # ------------------------------------------------------------------ what is broken is found

@@ -51,10 +51,7 @@ class Tier(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentHeaders:
-    """The content headers of a blob.
-
-    :param md5: the digest of the content, stored as given
-    """
+    """The content headers of a blob, with the digest as it was given."""
 
     content_type: str = "application/octet-stream"
     encoding: str | None = None
@@ -66,10 +63,7 @@ class ContentHeaders:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block, committed or not.
-
-    :param id: its id in Base64
-    """
+    """A block, committed or not; its id is in Base64."""
 
     id: str
     content: Content
@@ -77,11 +71,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """Where a blob was copied from; the engine finishes a copy immediately.
-
-    :param source: the URL of the source, as requested
-    :param size: the number of copied bytes
-    """
+    """The URL that a blob was copied from, as requested; the engine finishes a copy immediately."""
 
     id: UUID
     source: str
@@ -93,12 +83,10 @@ class CopyRecord:
 class Blob:
     """One version of a blob; it is immutable, and a change creates a new version.
 
-    :param created: when the blob was created
     :param modified: when this version was created, which is unique
     :param blocks: the committed blocks of a block blob; none if it was written as a whole
     :param appends: the number of blocks of an append blob
     :param lease: the lease on it, which may change without a new version
-    :param tier: the requested tier, or None
     :param snapshot: when a snapshot was taken; None for the blob itself
     """
 
@@ -124,21 +112,6 @@ class Blob:
         """The ETag of this version: its timestamp in hexadecimal."""
         return etag_of(self.modified)
 
-    def check(self) -> None:
-        """Assert that the version is valid for its kind, and that its headers match its content."""
-        size = len(self.content)
-        if self.created > self.modified:
-            raise AssertionError(f"{self.name!r} was changed before it was made")
-        if self.blocks and sum(len(block.content) for block in self.blocks) != size:
-            raise AssertionError(f"{self.name!r} has other bytes than its blocks")
-        if self.kind is Kind.APPEND and (self.blocks or self.appends > size or (size and not self.appends)):
-            raise AssertionError(f"{self.name!r} was appended to, and has other bytes than that")
-        if self.kind is Kind.BLOCK and (self.appends or self.sealed):
-            raise AssertionError(f"{self.name!r} was appended to, though it is of blocks")
-        self.lease.check()
-        if self.snapshot is not None and self.lease != NO_LEASE:
-            raise AssertionError(f"a snapshot of {self.name!r} is leased")
-
     def check_online(self) -> None:
         """Reject operations that an archived blob does not allow."""
         if self.tier is Tier.ARCHIVE:
@@ -150,7 +123,6 @@ class Draft:
     """What a write sets besides the content; it replaces what the blob had.
 
     :param tier: the new tier; None for the account's default
-    :param sealed: whether to seal the copy of an append blob
     """
 
     headers: ContentHeaders = field(default_factory=ContentHeaders)
@@ -211,11 +183,7 @@ class Where(Enum):
 
 
 class BlockList(NamedTuple):
-    """The blocks under a name.
-
-    :param blob: the blob; None if nothing is committed
-    :param uncommitted: the uncommitted blocks, sorted by id
-    """
+    """The blocks under a name, the uncommitted ones sorted by id; without a blob, nothing is committed."""
 
     blob: Blob | None
     committed: Sequence[Block]

@@ -92,10 +92,7 @@ _TOLD_UP_TO: Final = 64 * 1024
 
 
 class Payload(NamedTuple):
-    """The content of a write.
-
-    :param headers: its checksums, for the response
-    """
+    """The content of a write, and its checksums for the response."""
 
     content: Content
     headers: dict[str, str]
@@ -162,10 +159,7 @@ _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{1,18})?", re.ASCII)
 
 
 class InvalidRangeError(ServiceError):
-    """A range outside the blob.
-
-    :param size: the length of the blob
-    """
+    """A range outside the blob, whose length is `size`."""
 
     def __init__(self, size: int) -> None:
         super().__init__(errors.INVALID_RANGE)
@@ -179,10 +173,7 @@ class Range(NamedTuple):
     last: int | None
 
     def within(self, size: int) -> tuple[int, int]:
-        """Return the range within a blob; its end may exceed the blob, its start may not.
-
-        :param size: the length of the blob
-        """
+        """Return the range within a blob of this length; its end may exceed the blob, its start may not."""
         if self.first >= size:
             raise InvalidRangeError(size)
         return self.first, size if self.last is None else min(self.last + 1, size)
@@ -200,7 +191,6 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
 
 
 def parse_range(text: str) -> Range | None:
-    """Parse a range; None if it is not one."""
     match = _RANGE.fullmatch(text)
     if not match:
         return None

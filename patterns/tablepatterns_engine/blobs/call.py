@@ -64,8 +64,6 @@ def locate(url: str, account: str) -> Target:
     """Return the resource that a URL names.
 
     Its kind "unknown" is an operation of the service that the engine does not have.
-
-    :raises ServiceError: InvalidUri if it is not a URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     query = address.query
@@ -83,8 +81,6 @@ def locate(url: str, account: str) -> Target:
 
 
 class BlobCall(Call[Blobs]):
-    """A request to the Blob service."""
-
     __slots__ = ()
 
     service = "Blob"

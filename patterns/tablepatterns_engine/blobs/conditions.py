@@ -25,17 +25,11 @@ TagCondition: TypeAlias = Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Conditions and a lease; None means no condition.
-
-    Times are compared in whole seconds, as in headers.
+    """Conditions and a lease; None means no condition. Times are compared in whole seconds, as in headers.
 
     :param match: the version must be one of these, or `ANY`
     :param none_match: the version must not be one of these; with `ANY`, none may exist
-    :param modified_since: the version must be younger
-    :param unmodified_since: the version must not be younger
-    :param tags: the condition on the tags
     :param tier_modified_since: the tier must have been changed later
-    :param tier_unmodified_since: the tier must not have been changed later
     :param lease: the id of the lease that the request uses
     :param create_only: whether the sender may create a blob, but not replace one
     """
@@ -77,7 +71,6 @@ class Versioned(Protocol):
 
 
 def check_read(terms: Terms, version: Versioned) -> None:
-    """Reject a read whose conditions are not met."""
     if terms.none_match is not None and ANY in terms.none_match:
         raise ServiceError(errors.UNSATISFIABLE_CONDITION)
     if terms.tags is not None and not terms.tags(version.tags):
@@ -92,12 +85,7 @@ def check_read(terms: Terms, version: Versioned) -> None:
 
 
 def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Reject a write whose conditions are not met; an ETag takes precedence over a time.
-
-    :param version: the existing version, or None
-    :param unmet: the error if a condition is not met
-    :raises ServiceError: that, or what `Terms.check_single` raises
-    """
+    """Reject a write whose conditions are not met with the error `unmet`; an ETag takes precedence over a time."""
     terms.check_single()
     if version is None:
         met = terms.match is None and terms.tags is None
@@ -126,10 +114,7 @@ def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = 
 
 
 def check_tier(terms: Terms, changed: Ticks) -> None:
-    """Reject a deletion whose conditions on the tier's change are not met.
-
-    :param changed: when the tier was changed, or the blob was created in it
-    """
+    """Reject a deletion whose conditions on the tier's change, or else the blob's creation, are not met."""
     since, until = terms.tier_modified_since, terms.tier_unmodified_since
     if since is not None and until is not None:
         raise ServiceError(errors.MULTIPLE_CONDITIONS)
@@ -162,16 +147,10 @@ _OPERATORS: Final[Mapping[str, Callable[[str, str], bool]]] = {
 
 
 def parse_tag_condition(text: str) -> TagCondition:
-    """Parse a condition: comparisons of tags with strings, joined by AND (which binds tighter) and OR.
+    """Parse comparisons of tags with strings, joined by AND (which binds tighter) and OR.
 
-    >>> condition = parse_tag_condition("team = 'Sales' AND year >= '2014' OR team = 'IT'")
-    >>> condition({"team": "Sales", "year": "2015"}), condition({"team": "Sales"}), condition({"team": "IT"})
-    (True, False, True)
-
-    A blob without the tag meets `<>` and no other comparison.
-
-    :raises NotImplementedError: parentheses, which the service's documentation does not describe
-    :raises ValueError: it is not a condition
+    A blob without the tag meets `<>` and no other comparison. Parentheses are a `NotImplementedError`: the service's
+    documentation does not describe them.
     """
     choices: list[list[TagCondition]] = [[]]
     place = 0

@@ -206,10 +206,7 @@ _OPERATIONS: Final[dict[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 
 def run_batch(call: BlobCall) -> Response:
-    """Execute the requests of a batch in order; a failed one does not affect the others.
-
-    :raises ServiceError: InvalidInput if it is not a batch, is empty or too long
-    """
+    """Execute the requests of a batch in order; a failed one does not affect the others."""
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")
     call.reach_state()

@@ -26,10 +26,7 @@ _SPECIAL_NAMES: Final = frozenset({"$root", "$web", "$logs"})
 
 
 class Containers:
-    """The containers of one account. Every method is atomic, and a rejected call changes nothing.
-
-    :param lock: guards the containers and their contents
-    """
+    """The containers of one account. Every method is atomic, and a rejected call changes nothing."""
 
     def __init__(self, clock: Clock, lock: threading.RLock) -> None:
         self._clock = clock
@@ -40,10 +37,6 @@ class Containers:
     def create(
         self, name: str, metadata: Mapping[str, str] | None = None, access: PublicAccess = PublicAccess.NONE
     ) -> ContainerProperties:
-        """Create a container.
-
-        :raises ServiceError: the name or the metadata is invalid; ContainerAlreadyExists; ContainerBeingDeleted
-        """
         _check_name(name)
         checked = checked_metadata(metadata or {})
         with self._lock:
@@ -55,10 +48,7 @@ class Containers:
         return properties
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
-        """Delete a container with its blobs immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: ContainerNotFound, or an error of the conditions
-        """
+        """Delete a container with its blobs immediately; its name is free once the deletion has finished."""
         with self._lock:
             properties = self.find(name).properties
             check_write(terms, properties)
@@ -67,10 +57,6 @@ class Containers:
             self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
-        """Return the properties of a container.
-
-        :raises ServiceError: ContainerNotFound, or an error of the lease
-        """
         with self._lock:
             properties = self.find(name).properties
             properties.lease.check_read(terms.lease, self._clock.now(), CONTAINER)
@@ -92,10 +78,7 @@ class Containers:
         return self._change(name, terms, access=access, policies=tuple(policies))
 
     def lease(self, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[ContainerProperties, Ticks]:
-        """Execute an action on the lease of a container; return its properties, and the time of the action.
-
-        :raises ServiceError: ContainerNotFound, an error of the conditions, or an error of the action
-        """
+        """Execute an action on the lease of a container; return its properties, and the time of the action."""
         with self._lock:
             container, now = self.find(name), self._clock.now()
             properties = container.properties
@@ -106,36 +89,18 @@ class Containers:
     def page(
         self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_BLOBS
     ) -> tuple[list[ContainerProperties], str | None]:
-        """Return a page of containers sorted by name, and the first name of the next page.
-
-        :param prefix: the prefix of the names
-        :param start: the first name of the page
-        :param limit: the maximum number of containers; never more than 5,000
-        :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
-        """
+        """Return a page of containers sorted by name, never more than 5,000, and the first name of the next page."""
         with self._lock:
             containers, following = self._containers.page(prefix, start, checked_page_limit(limit))
             return [container.properties for container in containers], following
 
     def find(self, name: str) -> Container:
-        """Return the data of a container; the caller holds the lock.
-
-        :raises ServiceError: ContainerNotFound, or the name is invalid
-        """
+        """Return the data of a container; the caller holds the lock."""
         _check_name(name)
         found = self._containers.get(name)
         if found is None:
             raise ServiceError(errors.CONTAINER_NOT_FOUND)
         return found
-
-    def check(self) -> None:
-        """Assert every invariant of the containers and their contents."""
-        with self._lock:
-            self._containers.check()
-            for container in self._containers.walk():
-                if self.find(container.properties.name) is not container:
-                    raise AssertionError(f"container {container.properties.name!r} is filed under another name")
-                container.check()
 
     def _change(self, name: str, terms: Terms, **changes: Any) -> ContainerProperties:
         with self._lock:

@@ -79,11 +79,7 @@ def guid(headers: Mapping[str, str], name: str) -> UUID | None:
 
 
 def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
-    """Return a header as a checksum; None if it is missing.
-
-    :param size: its number of bytes; None for any
-    :param wrong: the error if it is invalid
-    """
+    """Return a header as a checksum of `size` bytes, None for any; without the header None, else the error `wrong`."""
     text = headers.get(name)
     if text is None:
         return None
@@ -104,11 +100,7 @@ _DEFAULT: Final = ContentHeaders()
 def read_content_headers(
     headers: Mapping[str, str], *, whole: bool = False, default: ContentHeaders = _DEFAULT
 ) -> ContentHeaders:
-    """Return the content headers of a request.
-
-    :param whole: whether the body is the blob's content, so that headers about the body count too
-    :param default: the headers that apply if the request has none
-    """
+    """Return the content headers of a request; those about the body count only if it is the `whole` content."""
 
     def value_of(name: str) -> str | None:
         return headers.get(_BLOB + name) or (headers.get(name) if whole else None) or None
@@ -240,7 +232,6 @@ _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
 def read_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions and the lease of a request to a blob."""
     return _conditions(headers, "", guid_of=_LEASE)
 
 

@@ -22,8 +22,6 @@ INFINITE: Final = -1
 
 
 class State(Enum):
-    """The state of a lease."""
-
     AVAILABLE = "available"
     LEASED = "leased"
     EXPIRED = "expired"
@@ -55,13 +53,8 @@ CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors
 class Lease:
     """A lease; without an id, there is none.
 
-    >>> lease = Acquire(15).on(NO_LEASE, Ticks(0), BLOB)
-    >>> lease.state(Ticks(0)), lease.state(Ticks(15 * SECOND))
-    (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
-
     :param duration: the requested number of seconds, or `INFINITE`
     :param ends: when it expires or the break completes; None for never
-    :param breaking: whether it is being broken
     """
 
     id: UUID | None = None
@@ -76,14 +69,6 @@ class Lease:
         if self.breaking:
             return State.BREAKING if runs else State.BROKEN
         return State.LEASED if runs else State.EXPIRED
-
-    def check(self) -> None:
-        """Assert that id, duration and end match."""
-        timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
-        endless = self.duration == INFINITE and self.ends is None and not self.breaking
-        is_ending = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
-        if not (self == NO_LEASE if self.id is None else endless or is_ending):
-            raise AssertionError(f"{self!r} is no lease that can be")
 
     def seconds_left(self, now: Ticks) -> int:
         """Return the remaining seconds of a lease that ends, rounded up."""
@@ -118,21 +103,12 @@ NO_LEASE: Final = Lease()
 class Action(Protocol):
     """One of the five actions on a lease."""
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
-        """Return the lease after the action.
-
-        :raises ServiceError: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
-        """
-        ...
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Acquire the lease, or one's own again with another duration.
-
-    :param duration: 15 to 60 seconds, or `INFINITE`
-    :param proposed: the proposed id of the lease; by default, a new one
-    """
+    """Acquire the lease for 15 to 60 seconds or `INFINITE`, or one's own again with another duration."""
 
     duration: int
     proposed: UUID | None = None
@@ -163,10 +139,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change the id of the lease; this is idempotent.
-
-    :param proposed: the proposed id of the lease
-    """
+    """Change the id of the lease; this is idempotent."""
 
     id: UUID
     proposed: UUID

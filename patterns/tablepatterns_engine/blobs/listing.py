@@ -40,7 +40,6 @@ class ListBlobsQuery:
 
     :param delimiter: names that contain it after the prefix are grouped
     :param start: where the page starts: `next` of the previous page
-    :param limit: the maximum number of items; never more than 5,000
     :param uncommitted: whether names with only uncommitted blocks are listed
     """
 

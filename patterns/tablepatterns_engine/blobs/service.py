@@ -46,11 +46,7 @@ _NO_DRAFT: Final = Draft()
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """What to copy.
-
-    :param snapshot: the time of the snapshot to copy; None for the blob itself
-    :param url: its address, which is stored with the copy
-    """
+    """What to copy, and its address, which is stored with the copy; without a snapshot, the blob itself."""
 
     container: str
     name: str
@@ -70,14 +66,6 @@ class Blobs(Settings):
     """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     Returned versions do not change: a download continues even if the blob is overwritten.
-
-    >>> blobs = Blobs(Clock())
-    >>> made = blobs.containers.create("photos")
-    >>> written = blobs.put("photos", "don.jpg", Content([b"..."]))
-    >>> blobs.get("photos", "don.jpg") is written, len(written.content)
-    (True, 3)
-
-    :param clock: the account's clock
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -87,10 +75,7 @@ class Blobs(Settings):
     # -- Reading
 
     def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
-        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions
-        """
+        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`."""
         with self._lock:
             blob = self._slot(container, name).version(snapshot)
             check_read(terms, blob)
@@ -98,10 +83,6 @@ class Blobs(Settings):
         return blob
 
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
-        """Return the committed and uncommitted blocks of a blob.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
-        """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
@@ -115,10 +96,7 @@ class Blobs(Settings):
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
-        """Return a page of the blobs of a container, sorted by name.
-
-        :raises ServiceError: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
-        """
+        """Return a page of the blobs of a container, sorted by name."""
         with self._lock:
             return list_page(self.containers.find(container).slots, query, self._clock.now())
 
@@ -134,10 +112,7 @@ class Blobs(Settings):
         kind: Kind = Kind.BLOCK,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Write a whole block blob or an empty append blob, replacing any blob with the name.
-
-        :raises ServiceError: ContainerNotFound, an error of the conditions, or the request is invalid
-        """
+        """Write a whole block blob or an empty append blob, replacing any blob with the name."""
         kept = draft.checked()
         _check_whole(kind, content)
         return self._create(container, name, terms, lambda slot, stamp: _written(name, kind, content, kept, stamp))
@@ -150,12 +125,7 @@ class Blobs(Settings):
         draft: Draft = _NO_DRAFT,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Create a block blob from committed and uncommitted blocks; other blocks are discarded.
-
-        :param entries: the list to look for each block in, and its id in Base64
-        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong,
-            or an error of the conditions
-        """
+        """Create a block blob from blocks, each with the list to look for it in; other blocks are discarded."""
         kept, now = draft.checked(), self._clock.now()
         return self._create(container, name, terms, lambda slot, stamp: _committed(slot, entries, kept, now, stamp))
 
@@ -172,11 +142,7 @@ class Blobs(Settings):
     ) -> Blob:
         """Copy a blob of this account with its properties, immediately.
 
-        :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
-        :param keep_tags: whether it has the tags of the source instead
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet,
-            InvalidBlobType, BlobArchived, InfiniteLeaseDurationRequired, or an error of a lease
         """
         checked = draft.checked()
         with self._lock:
@@ -193,11 +159,6 @@ class Blobs(Settings):
             )
 
     def source(self, source: CopySource) -> Blob:
-        """Return a blob as the source of a copy.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or an error of the
-            lease
-        """
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
             origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
@@ -206,12 +167,7 @@ class Blobs(Settings):
         return origin
 
     def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
-        """Stage a block for a later commit, without changing the blob.
-
-        :param block_id: its id in Base64
-        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock,
-            BlockCountExceedsLimit, or an error of the block or of the lease
-        """
+        """Stage a block for a later commit, without changing the blob."""
         block = Block(block_id, content)
         check_block(block)
         with self._lock:
@@ -238,45 +194,25 @@ class Blobs(Settings):
         position: int | None = None,
         max_size: int | None = None,
     ) -> Appended:
-        """Add a block to an append blob.
-
-        :param position: the required length of the blob
-        :param max_size: the maximum length of the blob
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed,
-            AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
-            InvalidHeaderValue if there are no bytes, or an error of the conditions
-        """
+        """Add a block to an append blob, which must have the length `position`, and at most `max_size` afterwards."""
         _check_append(content)
         blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Seal an append blob; this is idempotent.
-
-        :raises ServiceError: as `append`
-        """
+        """Seal an append blob; this is idempotent."""
         return self._change(container, name, terms, lambda blob: _sealed(blob, position))
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
-        """Replace the content headers of a blob, and delete its copy properties.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
-        """
+        """Replace the content headers of a blob, and delete its copy properties."""
         return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
 
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
-        """Replace the metadata of a blob.
-
-        :raises ServiceError: as `set_headers`, or the metadata is invalid
-        """
         checked = checked_metadata(metadata)
         return self._change(container, name, terms, lambda blob: replace(blob, metadata=checked))
 
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
-        """Replace the tags of a blob without a new version.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
-        """
+        """Replace the tags of a blob without a new version."""
         checked = checked_tags(tags)
         with self._lock:
             slot = self._slot(container, name)
@@ -291,8 +227,6 @@ class Blobs(Settings):
         """Move a block blob or a snapshot to another tier without a new version; return the previous tier.
 
         An archived blob is rehydrated immediately; on the service this takes hours.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -304,10 +238,7 @@ class Blobs(Settings):
         return blob
 
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
-        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action.
-
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions or of the action
-        """
+        """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action."""
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             blob = slot.existing()
@@ -318,11 +249,7 @@ class Blobs(Settings):
     def snapshot(
         self, container: str, name: str, metadata: Mapping[str, str] | None = None, terms: Terms = NO_TERMS
     ) -> Blob:
-        """Take a snapshot of the blob.
-
-        :param metadata: the metadata of the snapshot, instead of the blob's; this makes it a new version
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
-        """
+        """Take a snapshot; with metadata other than the blob's, it is a new version."""
         new_metadata = None if metadata is None else checked_metadata(metadata)
         with self._lock:
             slot = self._slot(container, name)
@@ -347,12 +274,7 @@ class Blobs(Settings):
         snapshot: Ticks | None = None,
         snapshots: Snapshots | None = None,
     ) -> None:
-        """Delete a blob, a snapshot, or uncommitted blocks.
-
-        :param snapshot: the time of the snapshot to delete
-        :param snapshots: whether to delete the snapshots of the blob
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or an error of the conditions
-        """
+        """Delete a blob, a snapshot, or uncommitted blocks."""
         with self._lock:
             home = self.containers.find(container)
             slot = self._slot(container, name)
@@ -419,10 +341,6 @@ class Blobs(Settings):
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot
 
-    def _check(self) -> None:
-        """Assert every invariant of the state."""
-        self.containers.check()
-
 
 def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
     """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""
@@ -481,7 +399,6 @@ def _sealed(blob: Blob, position: int | None) -> Blob:
 
 
 def _check_whole(kind: Kind, content: Content) -> None:
-    """Reject content that a blob cannot have."""
     if kind is Kind.APPEND and len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
     if len(content) > MAX_PUT_BLOB_BYTES:
@@ -489,7 +406,6 @@ def _check_whole(kind: Kind, content: Content) -> None:
 
 
 def _check_append(content: Content) -> None:
-    """Reject a block that an append blob cannot have."""
     if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > MAX_APPEND_BYTES:

@@ -15,7 +15,7 @@ from ..clock import SECOND
 from ..collections import OrderedMap
 from ..errors import ServiceError
 from ..resources import AccessPolicy
-from .blob import Blob, Block, Kind, etag_of
+from .blob import Blob, Block, etag_of
 from .leases import NO_LEASE, Lease
 
 _KEPT: Final = int(UNCOMMITTED_BLOCKS_KEPT.total_seconds()) * SECOND
@@ -35,11 +35,7 @@ class PublicAccess(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerProperties:
-    """One version of the properties of a container; changes of its blobs do not affect it.
-
-    :param modified: when this version was created
-    :param lease: the lease on it, which may change without a new version
-    """
+    """One version of the properties of a container; changes of its blobs or of its lease make no new one."""
 
     name: str
     modified: Ticks
@@ -59,10 +55,7 @@ class ContainerProperties:
 
 
 class Slot:
-    """Everything under one name of a container.
-
-    :param current: the blob; None until something is committed
-    """
+    """Everything under one name of a container; `current` is None until something is committed."""
 
     __slots__ = ("_staged", "_staged_at", "current", "name", "snapshots")
 
@@ -121,27 +114,6 @@ class Slot:
             self.current = None
             self._staged = {}
 
-    def check(self) -> None:
-        """Assert that snapshots have a blob and are ordered, and that versions are valid."""
-        moments = [snapshot.snapshot for snapshot in self.snapshots]
-        if None in moments or moments != sorted(set(moments), key=lambda moment: moment or 0):
-            raise AssertionError(f"snapshots of {self.name!r} are out of order")
-        if self.snapshots and self.current is None:
-            raise AssertionError(f"snapshots of {self.name!r} have no blob")
-        for blob in [*self.snapshots, *([] if self.current is None else [self.current])]:
-            if blob.name != self.name or (blob.snapshot is not None) is (blob is self.current):
-                raise AssertionError(f"{blob!r} is filed under {self.name!r}, or among what it is not")
-            blob.check()
-        self._check_staged()
-
-    def _check_staged(self) -> None:
-        if any(block_id != block.id or not len(block.content) for block_id, block in self._staged.items()):
-            raise AssertionError(f"a block under {self.name!r} is empty, or filed under another id")
-        if len({len(block_id) for block_id in self._staged}) > 1:
-            raise AssertionError(f"the ids of the blocks under {self.name!r} have different lengths")
-        if self._staged and self.current is not None and self.current.kind is not Kind.BLOCK:
-            raise AssertionError(f"blocks wait under {self.name!r}, which is not of blocks")
-
 
 class Container:
     """A container. Not thread-safe: `Blobs` guards it."""
@@ -155,15 +127,3 @@ class Container:
     def slot(self, name: str) -> Slot:
         """Return the slot of a name; if there is none, a new slot that is not stored yet."""
         return self.slots.get(name) or Slot(name)
-
-    def check(self) -> None:
-        """Assert that slots are stored under their own names, are not empty, and that ETags are unique."""
-        self.properties.lease.check()
-        self.slots.check()
-        versions = [slot.current.modified for slot in self.slots.walk() if slot.current is not None]
-        if len({self.properties.modified, *versions}) <= len(versions):
-            raise AssertionError(f"two versions in {self.properties.name!r} have the same ETag")
-        for slot in self.slots.walk():
-            if slot.empty or self.slots.get(slot.name) is not slot:
-                raise AssertionError(f"the name {slot.name!r} is that of nothing, or filed under another")
-            slot.check()

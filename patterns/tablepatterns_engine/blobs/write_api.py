@@ -65,7 +65,6 @@ class CopySourceError(ServiceError):
 
 
 def copies(call: BlobCall) -> bool:
-    """Return whether a request takes content from another blob."""
     return SOURCE in call.request.headers
 
 
@@ -84,8 +83,6 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     access.
 
     :param as_owner: whether the account's key authorizes both blobs
-    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource if the sender may not read the source;
-        NotImplemented for another account
     """
     headers = call.request.headers
     needs = [READ, TAGS] if keeps_tags(call) else [READ]
@@ -207,10 +204,7 @@ def seal(call: BlobCall) -> Response:
 
 
 def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
-    """Return what a write sets besides the content.
-
-    :param whole: whether the body is the content
-    """
+    """Return what a write sets besides the content, which is the body if it is `whole`."""
     headers = call.request.headers
     return Draft(
         headers=read_content_headers(headers, whole=whole),

@@ -28,10 +28,7 @@ def read_block_list(body: bytes) -> list[tuple[Where, str]]:
 
 
 def write_block_list(blocks: BlockList, which: str) -> bytes:
-    """Return the blocks under a name as a document.
-
-    :param which: committed, uncommitted or all
-    """
+    """Return the committed, the uncommitted or all blocks under a name as a document."""
     committed = _block_elements("CommittedBlocks", blocks.committed) if which != "uncommitted" else ""
     uncommitted = _block_elements("UncommittedBlocks", blocks.uncommitted) if which != "committed" else ""
     return write_document(element("BlockList", committed, uncommitted))
@@ -48,11 +45,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def name_element(name: str) -> str:
-    """Return a name as an element; a name that is invalid in XML is percent-encoded and marked.
-
-    >>> name_element("a&b"), name_element("a" + chr(1))
-    ('<Name>a&amp;b</Name>', '<Name Encoded="true">a%01</Name>')
-    """
+    """Return a name as an element; a name that is invalid in XML is percent-encoded and marked."""
     if _NOT_XML.search(name):
         return f'<Name Encoded="true">{quote(name)}</Name>'
     return f"<Name>{xml_text(name)}</Name>"

@@ -19,10 +19,9 @@ _SITE: Final = re.compile(r"(https?)://([^/]+)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(slots=True, eq=False)
 class Address:
-    """The address of a request: the endpoint and the rest of its URL. Not a tuple, which takes longer to create.
+    """The address of a request. Not a tuple, which takes longer to create.
 
     :param base: the account's endpoint as in the request, without a trailing slash
-    :param secure: whether it came over https
     :param secondary: whether it is the secondary endpoint, which is read-only
     :param query: the query options, decoded
     :param tail: the path below the endpoint, still percent-encoded
@@ -37,9 +36,8 @@ class Address:
 
 @dataclass(slots=True, eq=False)
 class Target:
-    """What the URL of a request names.
+    """What the URL of a request names; kind and verb determine the operation.
 
-    :param kind: what it is; kind and verb determine the operation
     :param resource: the table, queue or container, "" if there is none
     :param item: the message, the blob, or the rest of a path below a table
     """
@@ -73,7 +71,6 @@ def read_address(url: str, account: str) -> Address:
 
 
 def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
-    """Decode a part of a path."""
     if "%" not in text:
         return text
     try:
@@ -83,10 +80,7 @@ def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
 
 
 def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapping[str, str]) -> str:
-    """Return what a URL without a resource names.
-
-    :param kinds: the kinds of targets by the options `restype` and `comp`
-    """
+    """Return what a URL without a resource names, by the options `restype` and `comp`."""
     kind = kinds.get((query.get("restype"), query.get("comp")))
     if kind is None:
         raise ServiceError(errors.INVALID_URI)
@@ -94,10 +88,7 @@ def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapp
 
 
 def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
-    """Return what a URL of a resource names.
-
-    :param kinds: the kinds of targets by the option `comp`
-    """
+    """Return what a URL of a resource names, by the option `comp`."""
     comp = query.get("comp")
     kind = kinds.get(comp)
     if kind is None:
@@ -117,10 +108,7 @@ def path_of(url: str) -> str:
 
 
 class _Site(NamedTuple):
-    """Scheme and host of a URL.
-
-    :param is_secondary: whether the host is that of the secondary endpoint; None if the path names the account
-    """
+    """Scheme and host of a URL; `is_secondary` is None if the path names the account."""
 
     base: str
     is_secure: bool

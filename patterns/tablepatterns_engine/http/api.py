@@ -40,9 +40,7 @@ class Service(Generic[CallT]):
 
     :param name: Table, Queue or Blob, as in the names of its operations
     :param handlers: the operations, by kind of URL and verb
-    :param access: checks shared access signatures
     :param signed_texts: the texts of a request that a shared key may sign
-    :param headers: the default headers of a response
     :param max_body: the maximum size of a request body, in bytes
     """
 
@@ -61,9 +59,6 @@ class Api(Generic[CallT]):
     """Process requests to one service of one account. Thread-safe.
 
     Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
-
-    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
-        account or for Azure Storage that has not expired, without verifying its signature
     """
 
     def __init__(self, engine: Engine, service: Service[CallT], *, trust_tokens: TrustTokens = False) -> None:
@@ -80,7 +75,6 @@ class Api(Generic[CallT]):
         return self._service.max_body
 
     def handle(self, request: Request) -> Response:
-        """Process a request and return the service's response, which may be an error."""
         service, engine = self._service, self._engine
         request_id = f"{_REQUEST_SERIES}{next(_request_numbers):012x}"
         call = service.call(engine, request, request_id, engine.clock.now(), self._authorization.permit)
@@ -131,7 +125,6 @@ class Api(Generic[CallT]):
         return response
 
     def _complete(self, call: CallT, response: Response) -> None:
-        """Add the headers that every response has."""
         sent = call.request.headers
         response.headers = headers = {**self._headers, **response.headers}
         if not response.size:

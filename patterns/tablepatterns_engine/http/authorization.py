@@ -27,10 +27,6 @@ class Authorization:
 
     Bearer tokens cannot be verified without their issuer. They are rejected with a challenge, unless the engine
     trusts them; then any token over https, or any that `is_current` accepts, is the owner's.
-
-    :param shared: checks the shared access signatures of the service
-    :param signed_texts: the texts of a request that a shared key may sign
-    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
     """
 
     __slots__ = ("_shared", "_signed_texts", "_signer", "_trust_tokens")

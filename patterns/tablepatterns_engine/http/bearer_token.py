@@ -20,12 +20,7 @@ _MAX_LENGTH: Final = 16 * 1024
 
 
 def is_current(token: str, account: str, service: str, now: Ticks) -> bool:
-    """Return whether a token is a JWT for Azure Storage, or for a service of this account, that has not expired.
-
-    Its signature is not verified.
-
-    :param service: table, queue or blob
-    """
+    """Return whether a token is a JWT for Azure Storage, or for a service of this account, that has not expired."""
     parts = token.split(".")
     if len(parts) != 3 or not all(parts) or len(token) > _MAX_LENGTH:
         return False

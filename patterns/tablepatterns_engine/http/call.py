@@ -47,7 +47,6 @@ class Call(ABC, Generic[StateT]):
     """A request while it is being processed.
 
     :param now: when the request arrived; every timestamp in its response is this one
-    :param authorize: determines what the sender of a request may do
 
     :ivar target: its target; before `locate`, an unknown one
     :ivar permit: what the sender may do, known after authentication
@@ -80,10 +79,7 @@ class Call(ABC, Generic[StateT]):
 
     @abstractmethod
     def locate(self) -> None:
-        """Parse the URL and set the target.
-
-        :raises ServiceError: InvalidUri, or what else is wrong with the URL
-        """
+        """Parse the URL and set the target."""
 
     @property
     @abstractmethod
@@ -97,17 +93,14 @@ class Call(ABC, Generic[StateT]):
 
     @property
     def address(self) -> Address:
-        """The endpoint, path and query of the URL."""
         return self.target.address
 
     @property
     def kind(self) -> str:
-        """What the URL names; kind and verb determine the operation."""
         return self.target.kind
 
     @property
     def resource(self) -> str:
-        """The name of the table, queue or container, "" if there is none."""
         return self.target.resource
 
     @property
@@ -115,17 +108,12 @@ class Call(ABC, Generic[StateT]):
         """The state of the service; the first access applies scalability targets and faults.
 
         The operation and what it works on must be noted before that.
-
-        :raises Stopped: a fault ends the request
         """
         self.reach_state()
         return self.settings
 
     def begin(self, operation: str, need: Need) -> None:
-        """Note the operation, and check that the sender may execute it and that the engine supports the request.
-
-        :raises ServiceError: a code that starts with Authorization; NotImplemented
-        """
+        """Note the operation, and check that the sender may execute it and that the engine supports the request."""
         self.notes.operation = operation
         self.allow(need)
         self.check_support(operation)
@@ -143,10 +131,7 @@ class Call(ABC, Generic[StateT]):
         return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
 
     def reach_state(self) -> None:
-        """Apply the account's scalability targets and faults, once per request.
-
-        :raises Stopped: a fault ends the request
-        """
+        """Apply the account's scalability targets and faults, once per request."""
         notes = self.notes
         if notes.reached:
             return

@@ -17,10 +17,7 @@ _NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metad
 
 
 class ErrorWriter:
-    """Writes error responses with a request's id and time.
-
-    :param request_id: the id, which is in the response's header too
-    """
+    """Writes error responses with a request's id and time."""
 
     __slots__ = ("_stamp",)
 

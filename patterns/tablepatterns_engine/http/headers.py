@@ -37,11 +37,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 
 def http_date(moment: Ticks) -> str:
-    """Return an instant as an HTTP date, in whole seconds and independent of the locale.
-
-    >>> http_date(Ticks.parse("2014-08-22T00:50:32.5Z"))
-    'Fri, 22 Aug 2014 00:50:32 GMT'
-    """
+    """Return an instant as an HTTP date, in whole seconds and independent of the locale."""
     return _http_date(moment // SECOND)
 
 
@@ -52,11 +48,7 @@ def _http_date(seconds: int) -> str:
 
 
 def seven_digits(moment: Ticks) -> str:
-    """Return an instant with all seven digits of its fraction.
-
-    >>> seven_digits(Ticks.parse("2014-08-22T00:50:32Z"))
-    '2014-08-22T00:50:32.0000000Z'
-    """
+    """Return an instant with all seven digits of its fraction."""
     return f"{moment.iso()[:19]}.{int(moment) % SECOND:07d}Z"
 
 

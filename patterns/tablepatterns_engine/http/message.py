@@ -11,7 +11,6 @@ from ..faults import Fault
 class Request:
     """One HTTP request.
 
-    :param method: the verb, in upper case
     :param url: the absolute URL as sent, percent-encoded
     :param headers: the headers, their names in lower case
     :param client: the sender's IP address, which a shared access signature may restrict
@@ -38,10 +37,7 @@ class Request:
 
 
 class Response:
-    """One HTTP response.
-
-    :param body: the whole body, or its pieces if it is too long to be joined
-    :param reason: the reason phrase, if it is not the standard one
+    """One HTTP response; its body is in pieces if it is too long to be joined.
 
     Its `fault` is what happens to it on the network, or None; the transport applies it. `examined` is how
     many entities were read for it, and `returned` how many it holds, which no service tells. `parts` are the responses

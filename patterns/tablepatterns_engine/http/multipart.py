@@ -45,8 +45,6 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
 
     Lines end with CRLF or, from some clients, LF; the service accepts both. A body without its closing delimiter is
     truncated, so it is rejected.
-
-    :raises ValueError: no boundary, no such delimiter, no closing one, or a part without a header block
     """
     match = _BOUNDARY.search(content_type)
     if not match:
@@ -59,10 +57,6 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
 
 
 def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
-    """Yield the HTTP request of each part.
-
-    :raises ValueError: a part is not an HTTP request
-    """
     for part in parts:
         head, body = _cut(part.content)
         line, fields = _cut_line(head)
@@ -75,10 +69,7 @@ def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
 
 
 def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
-    """Yield the HTTP responses in a multipart body, with changesets flattened.
-
-    :raises ValueError: the body is not multipart, or a part is not an HTTP response
-    """
+    """Yield the HTTP responses in a multipart body, with changesets flattened."""
     for part in read_parts(body, content_type):
         if part.content_type.startswith("multipart/mixed"):
             yield from read_responses(part.content, part.headers["content-type"])

@@ -36,17 +36,12 @@ OWNER_ONLY: Final = Need("", ())
 
 
 class Permit(ABC):
-    """What the sender of a request may do."""
-
     scope: KeyScope | None = None
     """The key range that it covers; None for the whole table."""
 
     @abstractmethod
     def check(self, need: Need, resource: str = "") -> None:
-        """Reject an operation that it does not allow.
-
-        :raises ServiceError: a code that starts with Authorization
-        """
+        """Reject an operation that it does not allow."""
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
         """Reject an entity outside the key range."""
@@ -63,17 +58,12 @@ class Owner(Permit):
 
 @dataclass(frozen=True)
 class AccountPermit(Permit):
-    """The permissions of an account SAS.
-
-    :param levels: its signed resource types
-    :param letters: its signed permissions
-    """
+    """The permissions of an account SAS, `letters`, and its resource types, `levels`."""
 
     levels: str
     letters: frozenset[str]
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Reject operations that the resource types or the permissions do not cover."""
         if need is OWNER_ONLY:
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
         if need.level not in self.levels:
@@ -83,11 +73,7 @@ class AccountPermit(Permit):
 
 @dataclass(frozen=True)
 class ResourcePermit(Permit):
-    """The permissions of a SAS of one table or queue.
-
-    :param resource: the name in lower case
-    :param letters: its permissions, including those of its stored policy
-    """
+    """The permissions of a SAS of one table or queue, including those of its stored policy."""
 
     resource: str
     letters: frozenset[str]

@@ -28,8 +28,6 @@ _Term = TypeVar("_Term")
 
 
 class SharedAccess:
-    """Checks the signatures in the queries of requests to one service of an account."""
-
     __slots__ = ("_signer", "account")
 
     service: ClassVar[str]
@@ -55,20 +53,13 @@ class SharedAccess:
         return self.fields
 
     def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return the permissions of a valid signature of a resource.
-
-        :param letters: its permissions, including those of its stored policy
-        """
+        """Return the permissions of a valid signature of a resource; `letters` include those of its stored policy."""
         return ResourcePermit(resource, letters)
 
     def permit(self, call: AnyCall) -> Permit:
-        """Return the permissions of the request's signature.
-
-        :raises ServiceError: AuthenticationFailed if it is not a signature of this account or not valid now; one of the
-            codes that start with Authorization if the sender or the protocol is not allowed
-        """
         query = call.address.query
-        if not _is_version(query.get("sv", "")):
+        version = query.get("sv", "")
+        if not _VERSION.fullmatch(version) or version < _FIRST_VERSION:
             raise ServiceError(errors.AUTHENTICATION_FAILED)
         permit = self._account_permit(query, call.now) if "ss" in query else self._own_permit(query, call)
         _check_way(query, call.address.secure, call.request.client)
@@ -119,10 +110,6 @@ def _policy(resource: str, name: str, settings: Settings) -> AccessPolicy:
         if policy.id == name:
             return policy
     raise ServiceError(errors.AUTHENTICATION_FAILED)
-
-
-def _is_version(version: str) -> bool:
-    return _VERSION.fullmatch(version) is not None and version >= _FIRST_VERSION
 
 
 def _one_of(signed: _Term | None, stored: _Term | None) -> _Term | None:

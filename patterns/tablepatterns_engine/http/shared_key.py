@@ -102,11 +102,7 @@ def _tidied(escape: re.Match[str]) -> str:
 
 
 class Signer:
-    """Sign with an account's key, which is never shown.
-
-    :param account: the account's name
-    :param key: its key in Base64
-    """
+    """Sign with an account's key in Base64, which is never shown."""
 
     __slots__ = ("_lite_by_prefix", "_mac", "account")
 
@@ -117,7 +113,6 @@ class Signer:
         self._mac = hmac.new(b64decode(key), digestmod="sha256")
 
     def sign(self, text: str) -> str:
-        """Return the signature of a text."""
         return self._signature(text).decode()
 
     def signed(self, text: str, signature: str) -> bool:

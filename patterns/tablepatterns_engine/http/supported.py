@@ -26,12 +26,9 @@ _CONDITIONS: Final = frozenset(
 
 
 class Support:
-    """The conditions and options of one operation.
+    """The conditions that an operation honors, and its documented options that the engine does not support.
 
-    >>> Support("if-match", "x-ms-legal-hold").check({"if-match": "*", "x-ms-legal-hold": "false"}, {})
-
-    :param honors: the conditions that it honors; a query parameter begins with a question mark
-    :param lacks: its documented options that the engine does not support
+    A query parameter begins with a question mark.
     """
 
     __slots__ = ("_headers", "_parameters")
@@ -46,7 +43,6 @@ class Support:
         return option[1:] in self._parameters if option.startswith("?") else option in self._headers
 
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        """Reject a request with a condition or an option that the engine would have to ignore."""
         if not self._headers.isdisjoint(headers) or (query and not self._parameters.isdisjoint(query)):
             options = [(name, headers[name]) for name in self._headers.intersection(headers)]
             options += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]

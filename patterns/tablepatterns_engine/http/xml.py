@@ -30,10 +30,6 @@ _Value = TypeVar("_Value")
 
 
 def read_document(body: bytes, root: str) -> Element:
-    """Return the root of a document.
-
-    :raises ServiceError: InvalidXmlDocument if it is not XML, has another root, or has a document type
-    """
     try:
         element: Element = fromstring(body, forbid_dtd=True)
     except (ParseError, ValueError, LookupError) as error:
@@ -65,10 +61,7 @@ def number(text: str) -> int:
 
 
 def write_document(root: str) -> bytes:
-    """Return a document with a byte order mark, as the service sends it.
-
-    :param root: the root element as text
-    """
+    """Return a document with a byte order mark, as the service sends it."""
     return _BYTE_ORDER_MARK + (PROLOGUE + root).encode()
 
 
@@ -100,11 +93,9 @@ def write_list(
 ) -> bytes:
     """Return a list of queues, containers or blobs as a document.
 
-    :param base: the account's endpoint
     :param kind: the name of the element with the items
     :param query: the options of the request, which are in the response too
     :param following: the marker of the next page, "" on the last
-    :param container: the container of a list of blobs
     """
     owner, options = "", [optional(name, query.get(option)) for option, name in _LIST_OPTIONS.items()]
     if container is not None:

@@ -163,8 +163,6 @@ def _write_error(call: QueueCall, error: ServiceError) -> Response:
 
 
 class _QueueAccess(SharedAccess):
-    """The signatures of a queue."""
-
     service = "queue"
     letters = re.compile("(?=.)r?a?u?p?")
 

@@ -22,7 +22,6 @@ _OF_QUEUE: Final[Mapping[str | None, str]] = {None: "queue", "metadata": "metada
 
 
 def locate(url: str, account: str) -> Target:
-    """Return the resource that a URL names."""
     address = read_address(url, account)
     queue, *below = map(decode, address.tail[1:].split("/"))
     if not queue:
@@ -39,8 +38,6 @@ def locate(url: str, account: str) -> Target:
 
 
 class QueueCall(Call[Queues]):
-    """A request to the Queue service."""
-
     __slots__ = ()
 
     service = "Queue"

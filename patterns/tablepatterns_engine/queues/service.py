@@ -56,8 +56,6 @@ _TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
 
 
 class Listed(NamedTuple):
-    """A queue in a list of queues."""
-
     name: str
     metadata: Mapping[str, str]
 
@@ -67,17 +65,6 @@ class Queues(Settings):
 
     Times are in seconds. Messages are received in the order in which they became visible, which the service does not
     guarantee.
-
-    >>> queues = Queues(Clock())
-    >>> queues.create("orders")
-    True
-    >>> sent = queues.put("orders", "4711")
-    >>> received, = queues.get("orders")
-    >>> received.text, received.dequeues, queues.get("orders")
-    ('4711', 1, [])
-    >>> queues.remove("orders", received.id, received.receipt)
-
-    :param clock: the account's clock, for visibility and expiration
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -89,11 +76,7 @@ class Queues(Settings):
     # -- Queues
 
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
-        """Create a queue; return False if it exists already with the same metadata.
-
-        :raises ServiceError: the name or the metadata is invalid; QueueAlreadyExists, with other metadata;
-            QueueBeingDeleted
-        """
+        """Create a queue; return False if it exists already with the same metadata."""
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
@@ -106,22 +89,13 @@ class Queues(Settings):
         return queue is None
 
     def delete(self, name: str) -> None:
-        """Delete a queue with its messages immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: QueueNotFound
-        """
+        """Delete a queue with its messages immediately; its name is free once the deletion has finished."""
         with self._lock:
             del self._queues[self._queue(name).name]
             self.deletions.begin(name)
 
     def page(self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_QUEUES) -> tuple[list[Listed], str | None]:
-        """Return a page of queues sorted by name, and the first name of the next page; None on the last.
-
-        :param prefix: the prefix of the names
-        :param start: the first name of the page
-        :param limit: the maximum number of queues
-        :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
-        """
+        """Return a page of queues sorted by name, and the first name of the next page; None on the last."""
         check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
         with self._lock:
             queues, following = self._queues.page(prefix, start, limit)
@@ -144,13 +118,7 @@ class Queues(Settings):
     # -- Messages
 
     def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = _TIME_TO_LIVE) -> Message:
-        """Add a message, and return it with a valid receipt.
-
-        :param visibility: how long it is invisible
-        :param time_to_live: the time until it expires, or `NEVER`
-        :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
-            InvalidQueryParameterValue
-        """
+        """Add a message, and return it with a valid receipt; `visibility` is how long it is invisible."""
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         _check_time_to_live(time_to_live, visibility)
         check_text(text)
@@ -164,12 +132,7 @@ class Queues(Settings):
         return message
 
     def get(self, queue: str, limit: int = 1, visibility: int = _TIMEOUT) -> list[Message]:
-        """Receive messages, which are then invisible for a while; each has a unique receipt.
-
-        :param limit: the maximum number of messages
-        :param visibility: how long they are invisible; they may expire in that time
-        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
-        """
+        """Receive messages, which are then invisible for a while and may expire in it; each has a unique receipt."""
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         check_range("visibilitytimeout", visibility, 1, _LONGEST)
         with self._lock:
@@ -181,10 +144,7 @@ class Queues(Settings):
         return received
 
     def peek(self, queue: str, limit: int = 1) -> list[Message]:
-        """Return the messages that `get` would return, without changing them.
-
-        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
-        """
+        """Return the messages that `get` would return, without changing them."""
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         with self._lock:
             home, now = self._swept(queue)
@@ -193,10 +153,7 @@ class Queues(Settings):
     def update(self, queue: str, message_id: str, receipt: str, visibility: int, text: str | None = None) -> Message:
         """Hide a message for a while, and return it with a new receipt; the previous one becomes invalid.
 
-        :param visibility: how long it is invisible; may exceed its time to live
-        :param text: the new text; None keeps the text
-        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
-            OutOfRangeQueryParameterValue, InvalidQueryParameterValue
+        It may be hidden for longer than its time to live. None keeps the text.
         """
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         check_receipt(receipt)
@@ -209,10 +166,6 @@ class Queues(Settings):
         return message
 
     def remove(self, queue: str, message_id: str, receipt: str) -> None:
-        """Delete a message.
-
-        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, InvalidQueryParameterValue
-        """
         check_receipt(receipt)
         with self._lock:
             home, _ = self._swept(queue)
@@ -261,22 +214,12 @@ class Queues(Settings):
             message.dequeues + received,
         )
 
-    def _check(self) -> None:
-        """Assert every invariant of the state."""
-        with self._lock:
-            self._queues.check()
-            for queue in self._queues.walk():
-                if self._queue(queue.name) is not queue:
-                    raise AssertionError(f"queue {queue.name!r} is filed under another name")
-                queue.check()
-
 
 def _later(now: Ticks, seconds: int) -> Ticks:
     return Ticks(now + seconds * SECOND)
 
 
 def _held(queue: Queue, message_id: str, receipt: str) -> Message:
-    """Return the message for a valid receipt."""
     message = queue.find(message_id)
     if message is None:
         raise ServiceError(errors.MESSAGE_NOT_FOUND)

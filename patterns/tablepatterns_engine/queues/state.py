@@ -55,7 +55,6 @@ def new_receipt(visible: Ticks, stamp: Ticks) -> str:
 
 
 def check_receipt(receipt: str) -> None:
-    """Reject a malformed pop receipt."""
     try:
         b64decode(receipt, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -65,9 +64,8 @@ def check_receipt(receipt: str) -> None:
 class Queue:
     """A queue. Not thread-safe: `Queues` guards it.
 
-    Call `expire` first: the other methods assume that expired messages have been removed.
-
-    :param metadata: the user's metadata; replaced as a whole, never changed in place
+    Call `expire` first: the other methods assume that expired messages have been removed. Metadata is replaced as a
+    whole, never changed in place.
     """
 
     __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")
@@ -110,21 +108,3 @@ class Queue:
     def expire(self, now: Ticks) -> None:
         for message in list(self._by_expiry.due(now)):
             self.remove(message)
-
-    def check(self) -> None:
-        """Assert that each message is stored once under its id and in both orders, and is valid."""
-        for timers, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
-            timers.check()
-            due_messages = list(timers.due(Ticks.MAX))
-            moments = [(getattr(message, moment), message.number) for message in due_messages]
-            if moments != sorted(set(moments)) or {message.id: message for message in due_messages} != self._messages:
-                raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
-        if any(name != message.id for name, message in self._messages.items()):
-            raise AssertionError(f"a message of queue {self.name!r} is filed under another id")
-        messages = self._messages.values()
-        if len({message.receipt for message in messages}) < len(messages):
-            raise AssertionError(f"two messages of queue {self.name!r} have the same receipt")
-        for message in messages:
-            check_text(message.text)
-            if message.expires <= message.inserted or message.dequeues < 0:
-                raise AssertionError(f"a message of queue {self.name!r} has an expiry or a count that cannot be")

@@ -25,10 +25,7 @@ def read_marker(marker: str, account: str) -> str:
 def write_queues(
     queues: Iterable[Listed], base: str, query: Mapping[str, str], account: str, following: str | None
 ) -> bytes:
-    """Return a page of queues.
-
-    :param following: the first name of the next page; None on the last
-    """
+    """Return a page of queues; `following` is the first name of the next page, None on the last."""
     with_metadata = "metadata" in query.get("include", "").split(",")
     items = (
         element("Queue", optional("Name", queue.name), metadata_element(queue.metadata) if with_metadata else "")

@@ -38,10 +38,7 @@ _NO_FAULT: Final = Fault("")
 
 
 class Application:
-    """Answer HTTP requests to the services of one account.
-
-    :param hosts: the names that a request's Host may have
-    """
+    """Answer HTTP requests to the services of one account, whose Host must be one of `hosts`."""
 
     def __init__(self, engine: Engine, services: Mapping[int, str], hosts: Hosts) -> None:
         self._engine = engine
@@ -86,8 +83,6 @@ class Connection(asyncio.Protocol):
     Most requests arrive whole and are answered at once, without h11 and without a task: see `direct`. For any other, a
     task reads the connection through h11 until no bytes are left to read. Long operations run in threads, so that they
     do not delay other clients.
-
-    :param connections: the open connections of the server, which this one joins and leaves
     """
 
     _transport: asyncio.Transport
@@ -114,7 +109,6 @@ class Connection(asyncio.Protocol):
     # -- What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Expect a request."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - it is that of a stream
         self._transport = transport
         transport.set_write_buffer_limits(_PIECE)
@@ -126,7 +120,6 @@ class Connection(asyncio.Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing more."""
         self._connections.discard(self)
         if self._timer is not None:
             self._timer.cancel()
@@ -134,7 +127,6 @@ class Connection(asyncio.Protocol):
             event.set()
 
     def pause_writing(self) -> None:
-        """Wait until the client reads."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
@@ -246,10 +238,6 @@ class Connection(asyncio.Protocol):
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
-        """Return what the client sends next.
-
-        :raises _ClientGone: the connection has ended
-        """
         while (event := self._http.next_event()) is h11.NEED_DATA:
             if self._transport.is_closing():
                 raise _ClientGone
@@ -259,10 +247,7 @@ class Connection(asyncio.Protocol):
         return event  # type: ignore[return-value]
 
     async def _read_body(self, largest: int) -> Body:
-        """Return the body of a request; it is held once, and briefly an eighth more.
-
-        :raises asyncio.TimeoutError: it arrives too slowly
-        """
+        """Return the body of a request; it is held once, and briefly an eighth more."""
         began = time.monotonic()
         # A buffer returns its bytes without a copy; a list of pieces would be held twice while they are joined
         content = BytesIO()
@@ -279,10 +264,7 @@ class Connection(asyncio.Protocol):
         return Body(content.getvalue(), complete=False)
 
     async def _send(self, response: Response, *, has_content: bool, last: bool) -> None:
-        """Send a response, or what its fault leaves of it.
-
-        :param last: whether the connection ends with it
-        """
+        """Send a response, or what its fault leaves of it; the connection ends with the `last` one."""
         fault = response.fault or _NO_FAULT
         await asyncio.sleep(fault.seconds)
         if fault.loses:
@@ -335,7 +317,6 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self) -> None:
-        """End the connection at once."""
         self._transport.abort()
 
 
@@ -344,7 +325,6 @@ class _ClientGone(Exception):
 
 
 def _fields(request: h11.Request) -> dict[str, str]:
-    """Return the headers by their names in lower case."""
     fields: dict[str, str] = {}
     for raw_name, raw_value in request.headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")

@@ -51,7 +51,6 @@ class Head(NamedTuple):
         return self.method != "GET" or (service == "queue" and path.endswith("/messages"))
 
     def request(self, data: bytes, client: str) -> Request:
-        """Return the request for the engine."""
         url = f"http://{self.headers['host']}{self.target}"
         return Request(self.method, url, self.headers, data[self.end :], client, self.names)
 
@@ -105,7 +104,6 @@ def _only_keeps_alive(headers: Mapping[str, str]) -> bool:
 
 
 def write_response(response: Response) -> bytes:
-    """Return a response as it is sent."""
     reason = response.reason if response.reason.isprintable() else ""
     headers = response.headers
     if response.size:

@@ -20,14 +20,7 @@ _NAME: Final = re.compile(r"[a-z0-9]{3,24}")
 
 
 def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
-    """Return a new account.
-
-    >>> engine_of("contoso", {KEY_VARIABLE: "c2VjcmV0"}), has_own_key({KEY_VARIABLE: "c2VjcmV0"})
-    (<Engine contoso>, True)
-
-    :param environment: where its key is, in Base64; without one it is the key that is published with the emulators
-    :raises BadInput: no account has such a name or such a key; the key itself is not in the error
-    """
+    """Return a new account; its key is from the environment, in Base64, or else that published with the emulators."""
     if not _NAME.fullmatch(name):
         rule = "an account's name has 3 to 24 small letters and digits"
         raise BadInput("account", name, rule, f"leave it at {DEVELOPMENT_NAME}, or choose another")
@@ -66,13 +59,10 @@ class Listeners:
     Other machines can reach the loopback's ports only if they are forwarded. Elsewhere everyone who reaches them and
     knows the key owns the account, and by default the key is the one that is published with the emulators.
 
-    :param host: an address of this machine, or a name of one
     :param ports: the port of each service, 0 for any that is free
     :param anywhere: whether the address may be one that other machines can reach
     :param allow_hosts: names by which requests may ask for the account, besides those of the loopback; where other
         machines can reach the address, none means any
-    :raises BadInput: it may not, and the address is one; or this machine has no such address
-    :raises OSError: a port is taken
     """
 
     def __init__(
@@ -103,23 +93,17 @@ class Listeners:
 
     @property
     def sockets(self) -> list[socket.socket]:
-        """The sockets that listen."""
         return list(self._sockets.values())
 
     @property
     def services(self) -> Mapping[int, str]:
-        """The service on each port."""
         return {listener.getsockname()[1]: service for service, listener in self._sockets.items()}
 
     def urls(self, account: str) -> Mapping[str, str]:
-        """Return each service's URL of an account."""
         return {service: f"http://{self._host}:{port}/{account}" for port, service in self.services.items()}
 
     def connection_string(self, engine: Engine, key: str | None = None) -> str:
-        """Return the connection string with which every SDK reaches the account.
-
-        :param key: what is written for the key, where that is a secret; by default the key
-        """
+        """Return the connection string with which every SDK reaches the account; `key` stands in for a secret one."""
         fields = {
             "DefaultEndpointsProtocol": "http",
             "AccountName": engine.account_name,
@@ -129,7 +113,6 @@ class Listeners:
         return "".join(f"{name}={value};" for name, value in fields.items())
 
     def close(self) -> None:
-        """Close the ports."""
         for listener in self._sockets.values():
             listener.close()
 

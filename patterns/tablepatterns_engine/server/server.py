@@ -27,12 +27,9 @@ _SWITCH_SECONDS: Final = 0.001
 
 
 def serve(engine: Engine, listeners: Listeners) -> None:
-    """Answer requests until SIGINT or SIGTERM comes; requests on their way are answered first.
+    """Answer requests until SIGINT or SIGTERM comes; those on their way are answered first, and the ports closed.
 
     Only the main thread can do this, as signals come to no other.
-
-    :param engine: the account
-    :param listeners: the ports to answer on; they are closed at the end
     """
     server = _Server(engine, listeners)
 
@@ -53,17 +50,7 @@ def serve(engine: Engine, listeners: Listeners) -> None:
 
 @contextmanager
 def serving(engine: Engine, listeners: Listeners | None = None) -> Generator[str, None, None]:
-    """Answer requests in a thread of their own, and give the connection string.
-
-    >>> from azure.data.tables import TableServiceClient
-    >>> with serving(Engine()) as connection_string:
-    ...     with TableServiceClient.from_connection_string(connection_string) as client:
-    ...         client.create_table("Employees").table_name
-    'Employees'
-
-    :param engine: the account
-    :param listeners: the ports to answer on, by default any that are free; they are closed at the end
-    """
+    """Answer requests in a thread of their own, by default on any free ports, and give the connection string."""
     listeners = listeners or Listeners(ports=dict.fromkeys(("blob", "queue", "table"), 0))
     server = _Server(engine, listeners)
     thread = threading.Thread(target=server.run, name="tablepatterns serve", daemon=True)
@@ -86,7 +73,6 @@ class _Server:
         self._stopped = asyncio.Event()
 
     def run(self) -> None:
-        """Answer requests until `stop` is called."""
         try:
             self._loop.run_until_complete(self._answer())
         finally:

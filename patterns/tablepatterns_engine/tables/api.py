@@ -166,8 +166,6 @@ def _write_error(call: TableCall, error: ServiceError) -> Response:
 
 
 class _TableAccess(SharedAccess):
-    """The signatures of a table, which may be limited to a key range."""
-
     service = "table"
     letters = re.compile("(?=.)r?a?u?d?")
     fields = ("si", "sip", "spr", "sv", "spk", "srk", "epk", "erk")

@@ -25,10 +25,7 @@ _QUERIES: Final = {"entity": get_entity, "table": query_entities}
 
 
 def run_batch(call: TableCall) -> Response:
-    """Execute a batch. Errors inside it are in the body of the response, whose own status is 202.
-
-    :raises ServiceError: what is wrong with the batch as a whole
-    """
+    """Execute a batch. Errors inside it are in the body of the response, whose own status is 202."""
     call.notes.operation = "Transaction"
     call.check_support("Transaction")
     content_type = call.request.headers.get("content-type", "")
@@ -99,10 +96,6 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[Resp
 
 
 def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
-    """Return the writes of a transaction.
-
-    :raises TransactionError: one is invalid; with its position
-    """
     writes: list[Write] = []
     try:
         for request in requests:

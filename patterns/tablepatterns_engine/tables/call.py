@@ -26,10 +26,7 @@ _ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
 
 
 def locate(url: str, account: str) -> Target:
-    """Return the resource that a URL names; "below table" is a longer path, as from a wrong account URL.
-
-    :raises ServiceError: InvalidUri if it is not a URL, or not of this account; InvalidInput where its keys are wrong
-    """
+    """Return the resource that a URL names; "below table" is a longer path, as from a wrong account URL."""
     # Most requests name an entity, and only its keys differ from those of other requests
     before, bracket, keys = url.partition("(")
     if bracket and "/" not in keys and "?" not in keys and "#" not in keys:
@@ -111,8 +108,6 @@ _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
 
 
 class TableCall(Call[Tables]):
-    """A request to the Table service."""
-
     __slots__ = ()
 
     service = "Table"
@@ -137,7 +132,6 @@ class TableCall(Call[Tables]):
         return self.engine.tables
 
     def renderer(self, table: str) -> Renderer:
-        """Return the renderer of responses about a table, or about the list `Tables`."""
         address = self.target.address
         level = negotiate(self.request.headers.get("accept", ""), address.query.get("$format"))
         return Renderer(self.engine.account_name, address.base, table, level)

@@ -89,7 +89,6 @@ class Entity(tuple[Any, ...]):
         return etag_of(self.timestamp.iso())
 
     def get(self, name: str) -> Value | None:
-        """Return the value of a property, system properties included, or None if the entity does not have it."""
         position: int | None = self[_NAMES].get(name)
         if position is not None:
             value: Value = self[position]
@@ -108,7 +107,6 @@ names_of: Final[Callable[[Entity], Names]] = itemgetter(_NAMES)
 
 @lru_cache(maxsize=4096)
 def _names(names: tuple[str, ...]) -> Names:
-    """Return the names as entities share them."""
     shared = Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
     shared.are_valid = not any(map(_name_error, names))
     shared.size = names_size(names)
@@ -130,9 +128,7 @@ _SYSTEM: Final[dict[str, Callable[[Entity], Value]]] = {
 def check_key(name: str, value: str, *, in_body: bool) -> None:
     """Reject a key with a forbidden character, with the service's error for bodies or for URLs.
 
-    :param name: PartitionKey or RowKey
     :param in_body: the key came in the body of an insert, not in a URL
-    :raises ServiceError: OutOfRangeInput, or InvalidInput for a slash in a URL
     """
     found = _FORBIDDEN.search(value)
     if not found:
@@ -247,11 +243,8 @@ def check(operation: Operation) -> int:
 
 
 def check_transaction(operations: Sequence[Operation]) -> list[int]:
-    """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`.
-
-    :raises TransactionError: with its position; for more than 100 operations, the service reports the hundredth
-    """
-    if len(operations) > MAX_TRANSACTION_OPERATIONS:
+    """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`."""
+    if len(operations) > MAX_TRANSACTION_OPERATIONS:  # The service reports the hundredth
         index = MAX_TRANSACTION_OPERATIONS - 1
         raise TransactionError(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
     group = ordinal(operations[0].partition_key)
@@ -281,10 +274,7 @@ def each(operations: Sequence[S], step: Callable[[S], T]) -> list[T]:
 
 
 def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[str, Value] | None:
-    """Return the entity's properties after a checked operation; None if it is deleted.
-
-    :param before: the stored entity, or None
-    """
+    """Return the entity's properties after a checked operation; None if it is deleted."""
     kind, partition_key, row_key, properties, etag = operation
     if before is None:
         if kind in _NEEDS_ENTITY:

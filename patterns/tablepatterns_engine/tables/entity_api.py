@@ -29,11 +29,7 @@ _ETAG: Final = re.compile(r'W/"[^"]*"')
 
 
 def if_match(headers: Mapping[str, str], verb: str) -> str | None:
-    """Return the ETag of If-Match, which may be "*"; None if the header is absent.
-
-    :raises ServiceError: InvalidInput if it is not exactly one ETag, and for If-None-Match, which the service does not
-        support for writes
-    """
+    """Return the ETag of If-Match, which may be "*"; None if the header is absent."""
     if "if-none-match" in headers:
         raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
     etag = headers.get("if-match")
@@ -47,8 +43,6 @@ class Write:
     """A write as requested.
 
     :param name: the service's name of the operation
-    :param need: the required permissions
-    :param level: the format of a returned entity
     :param preference: `return-content` or `return-no-content`, if the client states a preference
     """
 
@@ -78,10 +72,7 @@ _PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
 def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
-    """Return the requested write.
-
-    :param method: the verb, after `X-HTTP-Method` is applied
-    """
+    """Return the requested write, after `X-HTTP-Method` is applied."""
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
     reject_atom(headers.get("content-type", ""))
@@ -123,10 +114,7 @@ def _update(method: str, target: Target, level: Level, headers: Mapping[str, str
 
 
 def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
-    """Return the response to a successful write.
-
-    :param entity: the version that it created; None for a delete
-    """
+    """Return the response to a successful write, with the version that it created; None for a delete."""
     if entity is None:
         return Response(204, {})
     if write.operation.kind != "insert":
@@ -219,10 +207,7 @@ def reject_unknown_options(query: Mapping[str, str]) -> None:
 
 @lru_cache(maxsize=512)
 def read_filter(text: str) -> Filter | None:
-    """Parse a filter; None if it is blank.
-
-    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for unsupported OData
-    """
+    """Parse a filter; None if it is blank."""
     if not text.strip():
         return None
     try:

@@ -38,11 +38,7 @@ _NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity"
 
 
 class Body:
-    """What the body of a write says.
-
-    :param members: the members of its JSON object
-    :raises ServiceError: DuplicatePropertiesSpecified for a name given twice
-    """
+    """The members of the JSON object in the body of a write."""
 
     __slots__ = ("_layout", "_values")
 
@@ -55,10 +51,6 @@ class Body:
         self._layout = _layout_of(names)
 
     def key(self, name: str) -> str:
-        """Return a key of what is to be created.
-
-        :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput if it is not a string
-        """
         value = self._get(name)
         if value is None:
             raise ServiceError(errors.PROPERTIES_NEED_VALUE)
@@ -102,11 +94,7 @@ def read_body(body: bytes) -> Body:
 
 
 class _Layout(NamedTuple):
-    """The positions of the members of a body.
-
-    :param positions: the position of each member
-    :param properties: the user's properties: the name, and the positions of the value and of the note of its type
-    """
+    """The positions of a body's members; of the user's properties, those of the value and of the note of its type."""
 
     positions: Mapping[str, int]
     properties: list[tuple[str, int, int | None]]
@@ -114,10 +102,7 @@ class _Layout(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _layout_of(names: tuple[str, ...]) -> _Layout:
-    """Return the layout of a body; a program writes few sets of names, so most bodies find theirs here.
-
-    :param names: the names of the body's members
-    """
+    """Return the layout of a body; a program writes few sets of names, so most bodies find theirs here."""
     positions = {name: position for position, name in enumerate(names)}
     if len(positions) < len(names):
         raise ServiceError(errors.DUPLICATE_PROPERTIES)
@@ -241,10 +226,7 @@ _LEVELS: Final = {
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str, option: str | None) -> Level:
-    """Return the format that a client asks for; JSON is the only one since version 2015-12-11.
-
-    :param option: the query option `$format`, which is stronger
-    """
+    """Return the format that a client asks for: `$format` is stronger. Only JSON is left since version 2015-12-11."""
     for wish in (accept if option is None else option).split(","):
         level = _LEVELS.get(_plain(wish))
         if level is not None:
@@ -273,10 +255,7 @@ _Spell: TypeAlias = Callable[[Any], str]
 
 
 class Renderer:
-    """Write the answers about one table, or about the list of tables.
-
-    :param base: the account's endpoint
-    """
+    """Write the answers about one table, or about the list of tables."""
 
     __slots__ = ("_account", "_base", "_level", "_table", "content_type")
 
@@ -288,18 +267,11 @@ class Renderer:
         self.content_type = level.content_type
 
     def entity(self, entity: Entity, timestamp: str, select: str | None = None) -> bytes:
-        """Return the response to a point query, or the echo of an insert.
-
-        :param timestamp: the entity's timestamp in ISO 8601
-        :param select: the query option `$select` as it came
-        """
+        """Return the response to a point query, or the echo of an insert; `select` is `$select` as it came."""
         return f"{{{self._metadata('/@Element', select)}{self._row(entity, timestamp, _selected(select))}}}".encode()
 
     def entities(self, entities: Sequence[Entity], select: str | None) -> bytes:
-        """Return a page of a query.
-
-        :param select: the query option `$select` as it came
-        """
+        """Return a page of a query; `select` is `$select` as it came."""
         return self._list(list(self._rows(entities, _selected(select))), select)
 
     def table(self, name: str) -> bytes:
@@ -435,10 +407,7 @@ def _row_format(names: Names, kinds: tuple[Hashable, ...], level: Level) -> tupl
 
 @lru_cache(maxsize=4096)
 def _member(name: str, kind: Hashable, bare: bool) -> tuple[str, _Spell]:
-    """Return the text of a member for `%`, and what spells its value.
-
-    :param bare: whether the type is not noted
-    """
+    """Return the text of a member for `%`, and what spells its value; a `bare` one has no note of its type."""
     label, (edm, spell) = f"{quoted(name)}:", _SPELLED[kind]
     if edm is None:
         return f"{label}%s", spell

@@ -18,9 +18,9 @@ from .state import Table
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a query.
+    """One page of a query, in key order.
 
-    :param entities: what was found, in key order; may be empty although more follows
+    :param entities: what was found; may be empty although more follows
     :param next: the keys at which the next page begins, None on the last page
     :param examined: how many entities were read to find them
     """

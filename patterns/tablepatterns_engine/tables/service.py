@@ -34,13 +34,6 @@ _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 class Tables(Settings):
     """One account's tables. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
-    >>> tables = Tables(Clock())
-    >>> tables.create("Employees")
-    >>> made = tables.apply("Employees", Operation("insert", "Sales", "000223", {"Age": 34}))
-    >>> tables.get("employees", "Sales", "000223").properties
-    {'Age': 34}
-
-    :param clock: the account's clock
     :param page_examines: the number of examined entities after which a page ends, so that pages can be short
         or empty, as on the service after five seconds; None for pages that end only when they are full
     """
@@ -57,11 +50,7 @@ class Tables(Settings):
     # -- Tables
 
     def create(self, name: str) -> None:
-        """Create a table. Names are case-insensitive; the first spelling is kept.
-
-        :raises ServiceError: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
-            TableBeingDeleted
-        """
+        """Create a table. Names are case-insensitive; the first spelling is kept."""
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is not None:
@@ -70,10 +59,7 @@ class Tables(Settings):
             self._tables[key] = Table(name)
 
     def delete(self, name: str) -> None:
-        """Delete a table with its entities immediately; its name is free once the deletion has finished.
-
-        :raises ServiceError: ResourceNotFound (entity operations have another code); TableBeingDeleted
-        """
+        """Delete a table with its entities immediately; its name is free once the deletion has finished."""
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is None:
@@ -85,12 +71,7 @@ class Tables(Settings):
     def names(
         self, mark: str | None = None, limit: int = MAX_PAGE_ENTITIES, predicate: Callable[[str], bool] | None = None
     ) -> tuple[list[str], str | None]:
-        """Return a page of sorted table names, and the marker of the next page; None on the last.
-
-        :param limit: the maximum number of names; never more than 1,000
-        :param mark: the marker of the previous page
-        :param predicate: which names to return; all of them by default
-        """
+        """Return a page of at most 1,000 sorted table names, and the marker of the next page; None on the last."""
         limit = min(limit, MAX_PAGE_ENTITIES)
         found: list[str] = []
         last = mark
@@ -104,10 +85,6 @@ class Tables(Settings):
         return found, None
 
     def table(self, name: str) -> Table:
-        """Return a table's data; the name is case-insensitive.
-
-        :raises ServiceError: TableNotFound, TableBeingDeleted, or the name is invalid
-        """
         with self._lock:
             return self._find(name)
 
@@ -123,10 +100,6 @@ class Tables(Settings):
     # -- Entities
 
     def get(self, table: str, partition_key: str, row_key: str) -> Entity:
-        """Return an entity.
-
-        :raises ServiceError: TableNotFound, ResourceNotFound, or a key is invalid
-        """
         with self._lock:
             entity = self._find(table).find(partition_key, row_key)
         if entity is not None:
@@ -136,20 +109,14 @@ class Tables(Settings):
         raise ServiceError(errors.RESOURCE_NOT_FOUND)
 
     def apply(self, table: str, operation: Operation) -> Entity | None:
-        """Execute a write, and return the version it created; None for a delete.
-
-        :raises ServiceError: any error of the service; nothing has changed
-        """
+        """Execute a write, and return the version it created; None for a delete."""
         size = check(operation)
         with self._lock:
             found = self._find(table)
             return _store(found, operation, _outcome(found, operation, size), self._clock.stamp)
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
-        """Execute an entity group transaction, atomically; return one version (or None) per operation.
-
-        :raises TransactionError: with the position of the operation that failed; nothing has changed
-        """
+        """Execute an entity group transaction, atomically; return one version (or None) per operation."""
         if not operations:
             return []
         checked = list(zip(operations, check_transaction(operations), strict=True))
@@ -167,14 +134,6 @@ class Tables(Settings):
         """Store entities without requests, replacing those with the same keys; a missing table is created.
 
         It is for sample data, and is not in the ledger. After an error, the entities before it are stored.
-
-        >>> tables = Tables(Clock())
-        >>> tables.fill("Employees", [("Sales", "000223", {"Age": 34})])
-        >>> tables.get("Employees", "Sales", "000223").properties
-        {'Age': 34}
-
-        :param rows: PartitionKey, RowKey and properties of each
-        :raises ServiceError: an entity is invalid
         """
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
@@ -191,13 +150,10 @@ class Tables(Settings):
         start: tuple[str, str] | None = None,
         scope: KeyScope | None = None,
     ) -> Page:
-        """Return a page of the entities that match a filter, in key order.
+        """Return a page of at most 1,000 entities that match a filter, in key order.
 
-        :param expression: the filter; None for every entity of the table
-        :param limit: the maximum number of entities; never more than 1,000
         :param start: the keys at which the page starts: `next` of the previous page
         :param scope: the key range that may be read; by default the whole table
-        :raises ServiceError: TableNotFound
         """
         scan = Scan(make_plan(expression), limit, self._page_examines)
         with self._lock:
@@ -235,15 +191,6 @@ class Tables(Settings):
         check_policies(policies, _PERMISSIONS)
         with self._lock:
             self.table(table).policies = tuple(policies)
-
-    def _check(self) -> None:
-        """Assert every invariant of the state."""
-        with self._lock:
-            self._tables.check()
-            for table in self._tables.walk():
-                if self.table(table.name) is not table:
-                    raise AssertionError(f"table {table.name!r} is filed under another name")
-                table.check()
 
 
 def _outcome(table: Table, operation: Operation, size: int) -> Mapping[str, Value] | None:

@@ -10,7 +10,7 @@ from tablepatterns.edm import Ticks, ordinal
 from ..collections import OrderedMap
 from ..key_range import KeyRange, after
 from ..resources import AccessPolicy
-from .entities import Entity, Value, check_key, check_size, checked_size
+from .entities import Entity, Value
 
 
 class Partition(OrderedMap[Entity]):
@@ -45,10 +45,7 @@ class Walk:
 
 
 class Table:
-    """A table. Not thread-safe: `Tables` guards it.
-
-    :param name: the name as spelled at creation
-    """
+    """A table, with its name as spelled at creation. Not thread-safe: `Tables` guards it."""
 
     __slots__ = ("name", "partitions", "policies", "walks")
 
@@ -93,7 +90,6 @@ class Table:
         return walk
 
     def end(self, walk: Walk) -> None:
-        """Forget a walk, unless a write has done so."""
         if walk in self.walks:
             self.walks.remove(walk)
 
@@ -109,21 +105,3 @@ class Table:
         for partition in self.partitions.walk(first, None if last is None else after(last)):
             key = ordinal(partition.key)
             yield from partition.walk(row if key == first else "", last_row if key == last else None)
-
-    def check(self) -> None:
-        """Assert that entities are stored under their own keys and are valid, and that no partition is empty."""
-        self.partitions.check()
-        for partition in self.partitions.walk():
-            partition.check()
-            if not partition or self.partitions.get(ordinal(partition.key)) is not partition:
-                raise AssertionError(f"partition {partition.key!r} is empty, or filed under another key")
-            for entity in partition.walk():
-                if self.find(entity.partition_key, entity.row_key) is not entity:
-                    raise AssertionError(f"{entity!r} is filed under other keys")
-                check_key("PartitionKey", entity.partition_key, in_body=True)
-                check_key("RowKey", entity.row_key, in_body=True)
-                properties = entity.properties
-                check_size(checked_size(entity.partition_key, entity.row_key, properties), properties.values())
-        moments = [entity.timestamp for partition in self.partitions.walk() for entity in partition.walk()]
-        if len(set(moments)) < len(moments):
-            raise AssertionError(f"two entities of table {self.name!r} have the same timestamp")

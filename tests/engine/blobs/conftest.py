@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.blob_states import HOME, everything_in
+from support.soundness import check_blobs
 from support.table_states import Rejected
 from tablepatterns_engine.blobs.service import Blobs
 from tablepatterns_engine.clock import Clock
@@ -20,7 +21,7 @@ def blobs(clock: Clock) -> Iterator[Blobs]:
     blobs = Blobs(clock)
     blobs.containers.create(HOME)
     yield blobs
-    blobs._check()
+    check_blobs(blobs)
 
 
 @pytest.fixture

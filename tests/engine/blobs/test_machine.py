@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
 from support.examples import examples
+from support.soundness import check_blobs
 from support.table_states import service_error_of
 from tablepatterns_engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns_engine.blobs.conditions import Terms
@@ -266,7 +267,7 @@ class BlobsMachine(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_the_model_holds_and_is_sound(self) -> None:
-        self.blobs._check()
+        check_blobs(self.blobs)
         committed = [name for name, known in sorted(self.known.items()) if known.text is not None]
         assert all_names(self.blobs) == committed
         assert all_names(self.blobs, uncommitted=True, limit=1) == sorted(self.known)

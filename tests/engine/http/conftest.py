@@ -9,6 +9,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import TableClient, TableServiceClient
 
+from support.soundness import check_tables
 from support.table_requests import Wire
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
@@ -21,7 +22,7 @@ def engine() -> Iterator[Engine]:
     engine = Engine("contoso", clock=Clock(datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)))
     engine.tables.create("Employees")
     yield engine
-    engine.tables._check()
+    check_tables(engine.tables)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
+from support.soundness import check_tables
 from support.table_requests import lite_signature
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
@@ -182,7 +183,7 @@ def test_no_request_makes_the_transport_raise_or_breaks_the_state(
     assert response.status_code in {200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 412, 415, 501}
     assert response.status_code < 400 or response.headers["x-ms-request-id"].encode() in response.content
     assert engine.ledger.records[-1].status == response.status_code
-    engine.tables._check()
+    check_tables(engine.tables)
 
 
 @given(st.lists(st.tuples(METHOD, RESOURCE, ENTITY), max_size=4))
@@ -198,4 +199,4 @@ def test_no_operation_in_a_batch_makes_the_transport_raise(operations: list[tupl
     content = a_batch(operations).encode("utf-8", "surrogatepass")
     response = EngineTransport(engine).send(HttpRequest("POST", url, headers=headers, content=content))
     assert response.status_code in {202, 400}
-    engine.tables._check()
+    check_tables(engine.tables)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.queue_states import everything_in
+from support.soundness import check_queues
 from support.table_states import Rejected
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.errors import ServiceError
@@ -20,7 +21,7 @@ def queues(clock: Clock) -> Iterator[Queues]:
     queues = Queues(clock)
     queues.create("orders")
     yield queues
-    queues._check()
+    check_queues(queues)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.examples import examples
 from support.queue_states import messages_of
+from support.soundness import check_queues
 from support.table_states import service_error_of
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.queues.service import NEVER, Message, Queues
@@ -165,7 +166,7 @@ class QueuesMachine(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_the_model_holds_and_is_sound(self) -> None:
-        self.queues._check()
+        check_queues(self.queues)
         assert [listed.name for listed in self.queues.page()[0]] == sorted(self.model)
         for name, known in self.model.items():
             assert self.queues.count(name) == len(known)

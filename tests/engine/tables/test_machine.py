@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from filters.strategies import key_filters
 from support.examples import examples
+from support.soundness import check_tables
 from support.table_states import all_entities, service_error_of
 from tablepatterns.filters import Filter, matcher
 from tablepatterns_engine.clock import Clock
@@ -140,7 +141,7 @@ class TablesMachine(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_the_model_holds_and_is_sound(self) -> None:
-        self.tables._check()
+        check_tables(self.tables)
         assert [name.lower() for name in self.tables.names()[0]] == sorted(self.model)
         for name, known in self.model.items():
             assert list(all_entities(self.tables, name)) == [known[key] for key in sorted(known, key=in_order)]

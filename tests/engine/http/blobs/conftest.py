@@ -9,6 +9,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import BlobServiceClient, ContainerClient
 
 from support.blob_requests import BlobWire
+from support.soundness import check_blobs
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 
@@ -20,7 +21,7 @@ def engine(engine: Engine) -> Iterator[Engine]:
     """An account named contoso with one empty container, photos; its invariants are checked after the test."""
     engine.blobs.containers.create("photos")
     yield engine
-    engine.blobs._check()
+    check_blobs(engine.blobs)
 
 
 @pytest.fixture

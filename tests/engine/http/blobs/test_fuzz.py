@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire, structured
 from support.examples import examples
+from support.soundness import check_blobs
 from tablepatterns_engine.account import Engine
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -74,4 +75,4 @@ def test_no_request_makes_the_service_raise_or_breaks_the_state(
         assert response.status in STATUSES
         assert response.status < 400 or "x-ms-error-code" in response.headers
         assert wire.engine.ledger.records[-1].status == response.status
-        wire.engine.blobs._check()
+        check_blobs(wire.engine.blobs)

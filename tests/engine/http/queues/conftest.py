@@ -9,6 +9,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.queue import QueueClient, QueueServiceClient
 
 from support.queue_requests import QueueWire
+from support.soundness import check_queues
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 
@@ -18,7 +19,7 @@ def engine(engine: Engine) -> Iterator[Engine]:
     """An account named contoso with one empty queue, orders; its invariants are checked after the test."""
     engine.queues.create("orders")
     yield engine
-    engine.queues._check()
+    check_queues(engine.queues)
 
 
 @pytest.fixture

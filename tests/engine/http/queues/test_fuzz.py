@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.queue_requests import QueueWire
+from support.soundness import check_queues
 from tablepatterns_engine.account import Engine
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -92,4 +93,4 @@ def test_every_request_is_answered(
         assert response.headers["x-ms-error-code"] == engine.ledger.records[-1].error
     if response.body:
         fromstring(response.body)
-    engine.queues._check()
+    check_queues(engine.queues)
