@@ -49,11 +49,6 @@ class Reason:
         """Return the reason of an error, without the text of exceptions, which may quote the message.
 
         The text of a `BadMessage` is kept, without the value: it is raised to explain why the message is invalid.
-
-        >>> Reason.of(BadMessage("Age", -1, "it is negative", "send an age")).text
-        'Age: it is negative; send an age'
-        >>> Reason.of(ValueError("invalid literal for int() with base 10: '078-05-1120'"))
-        Reason(error='ValueError', text='raised outside any function')
         """
         if isinstance(error, BadMessage):
             text = one_line(f"{error.subject}: {error.rule}; {error.hint}")[:_LONGEST_REASON]

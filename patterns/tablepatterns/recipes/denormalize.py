@@ -204,7 +204,6 @@ class FilledCopies(LookedUpFields):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that refer to the copied entity, and of those that hold the copies."""
         return {*self._copies.refers.values(), *self._copies.copies.values()}
 
     @property
@@ -212,7 +211,6 @@ class FilledCopies(LookedUpFields):
         return {*self.reads, *self._copies.copies}
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the copies are in these entities."""
         if key != self._copies.key:
             raise BadDesign(
                 self.name, key, f"the copies are in entities with the key {self._copies.key}", "use that key"
@@ -222,7 +220,6 @@ class FilledCopies(LookedUpFields):
             raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the copies of the entity that it refers to."""
         if change.new is None:
             return change, []
         old, new = (None if side is None else self._referred(side) for side in (change.old, change.new))

@@ -224,10 +224,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
 
 def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str]) -> None:
-    """Reject an index outside the partition that has one row for both the entity and its copy.
-
-    :param changed_names: the key fields that change
-    """
+    """Reject an index outside the partition that has one row for both the entity and its copy."""
     for index in entity_set.derived:
         if not isinstance(index, Index) or not index.is_eventual or not set(index.key.fields).isdisjoint(changed_names):
             continue

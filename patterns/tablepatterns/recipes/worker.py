@@ -34,9 +34,7 @@ class QueueHandler(Handler, Protocol):
     """A handler that knows which queue its messages are on."""
 
     @property
-    def queue(self) -> str:
-        """The queue's name."""
-        ...
+    def queue(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,6 @@ class Report:
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Report:
-        """Return the report of some messages."""
         outcome_list = list(outcomes)
         return cls(
             len(outcome_list),

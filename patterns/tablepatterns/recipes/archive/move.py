@@ -40,13 +40,7 @@ from .stores import Keys, Snapshot, Store
 
 @dataclass(frozen=True)
 class Move:
-    """One move of an entity between two stores.
-
-    :param origin: the store that the entity leaves
-    :param destination: the store that it goes to
-    :param keys: its keys
-    :param overwrites: whether a different entity with these keys is overwritten; if not, the move is rejected
-    """
+    """One move of an entity between two stores; rejected if it would replace another entity, unless it `overwrites`."""
 
     origin: Store
     destination: Store
@@ -101,13 +95,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Children:
-    """One kind of children, and the two places of a move.
-
-    :param key: the key of the set that is archived
-    :param names: for each field of the parent's key, the corresponding field of the children
-    :param origin: the store that the children leave
-    :param destination: the store that they go to
-    """
+    """One kind of children, and the two places of a move; `names` has, for each field of the parent's key, theirs."""
 
     key: Key
     names: Mapping[str, str]
@@ -115,7 +103,6 @@ class Children:
     destination: Store
 
     def back(self) -> Children:
-        """Return the same for the move in the opposite direction."""
         return replace(self, origin=self.destination, destination=self.origin)
 
     def of(self, parent: Mapping[str, Any]) -> AsyncIterator[Keys]:
@@ -125,18 +112,13 @@ class Children:
 
 @dataclass(frozen=True)
 class FamilyMove:
-    """One move of an entity with all its children between two stores."""
-
     account: Account
     parent: Move
     fields: Mapping[str, Any]
     children: Sequence[Children]
 
     async def attempt(self, lease: Lease) -> None:
-        """Move the entity, if there is one, and all its children; raises the errors of `Move.attempt`.
-
-        Cost: one move for the entity and one for each child, and two listings of the children.
-        """
+        """Move the entity, if there is one, and its children. Cost: a move for each, and two lists of children."""
         first = await self._moves()
         snapshot = await self.parent.copy(lease)
         if snapshot is not None:

@@ -286,10 +286,7 @@ class BlobLog(Pattern[Account_co]):
 
 @dataclass(frozen=True)
 class _EntryFilter:
-    """Which entries a reader asks for.
-
-    :param levels: their levels; None for all
-    """
+    """Which entries a reader asks for; `levels` is None for all."""
 
     earliest: datetime
     latest: datetime
@@ -305,7 +302,6 @@ class _EntryFilter:
         )
 
     def matches(self, entry: LogEntry) -> bool:
-        """Return whether an entry matches."""
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
     def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
@@ -321,10 +317,7 @@ def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
 
 
 class _Blob:
-    """Iterate over the matching entries of one blob.
-
-    The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
-    """
+    """The matching entries of a blob, up to its size at listing, which cuts no entry, since each append is atomic."""
 
     def __init__(self, container: Container, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
         self._container = container

@@ -298,7 +298,6 @@ class LoadPosition:
 
     @property
     def done(self) -> int:
-        """How many entities are known to be stored."""
         return self.read - self.open.bit_count()
 
     def is_open(self, position: int) -> bool:
@@ -314,17 +313,11 @@ class LoadPosition:
         return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
 
     def text(self) -> str:
-        """Return the position as URL-safe text."""
         parts = [_VERSION, self.digest, self.first, self.read, f"{self.open:x}"]
         return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode("ascii")
 
     @classmethod
     def parse(cls, token: str) -> LoadPosition:
-        """Parse the text of a position.
-
-        >>> LoadPosition.parse(LoadPosition("ab").with_window(3, "cd").with_done([1]).text())
-        LoadPosition(digest='cd', first=0, read=3, open=5)
-        """
         try:
             text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
             version, digest, first, read, still_open = json.loads(text)
@@ -349,7 +342,6 @@ class KeyDigest:
         self._hash.update("\0".join((*texts, "")).encode("utf-8", "surrogatepass"))
 
     def text(self) -> str:
-        """Return the digest of the keys so far."""
         return self._hash.hexdigest()
 
 
@@ -395,7 +387,6 @@ class Tally:
 
     @property
     def mark(self) -> LoadPosition:
-        """The current position."""
         return self.progress.mark
 
     def read(self, size: int, digest: str) -> None:

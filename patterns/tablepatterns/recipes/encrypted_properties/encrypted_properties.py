@@ -60,8 +60,6 @@ When: TypeAlias = Callable[[str, str, str], bool]
 class Header:
     """The property that names an entity's encrypted properties and holds their wrapped content key, in plain JSON.
 
-    :param wrapped: the wrapped content key, and the id of the key-encryption key
-    :param names: the properties that are encrypted with the content key
     :param blind: the id of the key of the blind indexes, if there are any
     """
 
@@ -70,7 +68,6 @@ class Header:
     blind: str | None = None
 
     def text(self) -> str:
-        """Return the header as it is stored."""
         plain: dict[str, Any] = {
             "v": _VERSION,
             "kid": self.wrapped.kid,
@@ -96,10 +93,7 @@ class Header:
 
 
 def associated(header: Header, table: str, key: tuple[str, str], name: str) -> bytes:
-    """Return the associated data of a ciphertext: table, primary keys, property, and all encrypted names.
-
-    Each part is prefixed with its length, so that no two places have the same associated data.
-    """
+    """Return the associated data of a ciphertext; the length before each part keeps any two places different."""
     parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
     encoded_parts = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded_parts)

@@ -191,8 +191,6 @@ class KeyRotation(Pattern[Account_co]):
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads some properties of the rows of a table."""
-
     table: Table
     names: Sequence[str]
 

@@ -301,5 +301,4 @@ def _position(content: Any) -> int | None:
 
 
 def _is_read_once(content: Any) -> bool:
-    """Return whether content is a file or an iterator."""
     return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")
