@@ -52,16 +52,12 @@ class CopiedFields(Copies):
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 
-    The copied entity (the employee) has the fields that locate the entity with the copies (its department), and that
-    one has the fields that say which entity it refers to (its manager's number).
-
     Consistency: in the same partition, the copies change in one transaction with their source, so readers never see
     stale copies. In another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would
     refer to an entity that does not exist is rejected. When the source is deleted, its copies are removed.
 
-    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both,
-    `manager` for the employees and `manager.filled_from(employees)` for the departments. Values that callers give for
-    the copies are ignored. Indexes of the departments cannot include the copies.
+    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both, as
+    above. Values that callers give for the copies are ignored. Indexes of the departments cannot include the copies.
 
     Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
     that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table

@@ -43,9 +43,8 @@ class IndexEntity(Lists):
     was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see
     docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
 
-    Writers of one list contend with each other; `spread` reduces that. A row holds 1 MiB, some 20,000 keys. In the
-    partition a write beyond that is rejected; elsewhere its message goes to the poison queue. Spread the list, or keep
-    it in blobs.
+    Writers of one list contend with each other, and a row holds 1 MiB, some 20,000 keys: beyond that, a write in the
+    partition is rejected, and elsewhere its message goes to the poison queue. Spread the list, or keep it in blobs.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
     another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2 queue

@@ -209,10 +209,9 @@ class SharedFields(Pattern[Account_co]):
     0
 
     Consistency: `change` writes the children in chunks, one entity group transaction each, on condition of the ETags
-    that it read; if a child has changed since, the chunk is read again. While it runs, readers see old values in some
-    children. It can be resumed with a token of its progress, also in another process. Running it again is safe:
-    children that are up to date are not written. It does not see children that others insert with the old values while
-    it runs: update the writers first, and then change.
+    that it read; a chunk of which a child has changed is read again. While it runs, readers see old values in some
+    children. Running it again, or resuming it with a token, is safe. It does not see children that others insert with
+    the old values while it runs: update the writers first.
 
     Cost: 2 storage transactions for each 100 children, more if much is derived from them.
 

@@ -45,9 +45,8 @@ class Summary(Totals):
 
     Only whole numbers are added, since floats would drift. In the partition, the summary does not know entities that
     are older than it or were changed without the set: a count that would fall below zero is rejected, and `recount`
-    fixes it. If the row is that of another entity, indexes of that entity must exclude the totals, which would be stale
-    there. Writers of one group contend with each other; `spread` reduces that. Elsewhere a row lists some 10,000
-    entities, and `spread` gives more room.
+    fixes it. Indexes of an entity with totals must exclude them. `spread` gives more room elsewhere, and reduces
+    contention between writers of a group.
 
     Cost: in the partition one more point query for each group that a write changes, and nothing if it changes none. In
     another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, as much as 26 table

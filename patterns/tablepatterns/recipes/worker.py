@@ -85,10 +85,9 @@ class Worker(Pattern[Account_co]):
     ['Jones']
 
     Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
-    message is retried after a delay that doubles each time; after `max_deliveries` it is moved to the poison queue,
-    with its original text and the reason. A message that cannot be read, or that its handler rejects with `BadMessage`,
-    is moved there at once. It may be there twice, and is never lost. While a handler runs, the lease of its message is
-    renewed whenever half of it is over. More: docs/workers.md.
+    message is retried after a delay that doubles each time; after `max_deliveries`, or at once if it cannot be read or
+    its handler raises `BadMessage`, it is moved to the poison queue, with its original text and the reason. It may be
+    there twice, and is never lost. While a handler runs, its lease is renewed. More: docs/workers.md.
 
     Handlers must be idempotent: messages may be processed twice, and out of order. If a process stalls for longer than
     the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use

@@ -73,9 +73,9 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     PartitionKey for the fewest transactions.
 
     Consistency: each chunk is one entity group transaction, with entities and their derived rows; the load as a whole
-    is not atomic. The entities of a partition are written in input order. A window is validated before any of it is
-    sent. After an error, resume from the error's token; after a crash, from the token of a saved progress report.
-    Nothing is written twice. A resumed load treats existing entities with equal values as its own.
+    is not atomic. The entities of a partition are written in input order, and a window is validated before any of it is
+    sent. After an error, resume from the error's token; after a crash, from that of a saved progress report. Nothing is
+    written twice.
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.
@@ -122,17 +122,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     ) -> LoadResult:
         """Write all entities of an input, and return the result.
 
-        >>> from tablepatterns import EntitySet, Key, connect
-        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-        >>> staff = [{"Department": "Sales", "EmployeeId": number} for number in (1, 2, 3, None, 5)]
-        >>> load = BulkLoad(employees, window=2)
-        >>> try:
-        ...     load.load(staff)
-        ... except LoadInterrupted as stopped:
-        ...     token, position = stopped.token, stopped.position
-        >>> staff[position]["EmployeeId"] = 4
-        >>> load.load(staff, resume=token)
-        LoadResult(entities=5, already_stored=0, transactions=2, partitions=2, bytes=102, atomicity='chunk')
+        How to resume: docs/patterns/bulk_load.md.
 
         :param entities: fields or instances, as for `EntitySet.insert`; the input is read once, one window at a time
         :param mode: whether to reject or to replace existing entities, with all their properties. A resumed load with

@@ -248,20 +248,7 @@ class EncryptedProperties(PropertyMapping):
     def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
         """Return the blind-index hashes of values, to use as index fields or in a filter.
 
-        A value must equal the stored one, including case and type.
-
-        >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-        >>> from tablepatterns import LocalKey
-        >>> sealed = EncryptedProperties(
-        ...     ["Email"], keys=LocalKey.generate("k"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
-        ... )
-        >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{EmailHash}"))
-        >>> key = Key("{Department}", "empid_{EmployeeId:06d}")
-        >>> staff = EntitySet(connect(), "Staff", key, derived=[by_email], mappings=[sealed])
-        >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
-        >>> asked = sealed.blind("Staff", Email="jonesj@contoso.com")
-        >>> staff.find(by_email, Department="Sales", **asked)["EmployeeId"]
-        223
+        A value must equal the stored one, including case and type. An example: docs/patterns/encrypted_properties.md.
 
         :param table: the name of the table
         :param fields: values of properties that have a blind index

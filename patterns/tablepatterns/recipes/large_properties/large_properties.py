@@ -67,9 +67,9 @@ class LargeProperties(PropertyMapping):
 
     Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So
     every address has its blob, even if a writer crashed, and a reader of an old row finds the old value.
-    `LargePropertyStore.collect_orphans` deletes blobs of overwritten values and of crashed writers. A reader or writer
-    that is slower than its grace, and a reader of an address that belongs to another entity, property or table, gets
-    `LargeValueMissing`. Other programs must not write blobs under the table's name in this container.
+    `LargePropertyStore.collect_orphans` deletes unused blobs; who is slower than its grace gets `LargeValueMissing`, as
+    does a reader of another entity's address. Other programs must not write blobs under the table's name in this
+    container.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
