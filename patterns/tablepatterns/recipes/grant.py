@@ -330,9 +330,9 @@ class AccessPolicies(Pattern[Account_co]):
     >>> policies.revoke("phones")
     True
 
-    Consistency: the service may take 30 seconds to apply a change. After that, tokens of a revoked policy are rejected,
-    and those of a changed policy have its new permissions. If two programs change policies at the same time, the
-    service keeps the last list, so the other's change is lost, even if it was a revocation.
+    Consistency: the service may take 30 seconds to apply a change, to earlier tokens too. If two programs change
+    policies at the same time, the service keeps the last list, so the other's change is lost, even if it was a
+    revocation.
 
     Cost: 2 storage transactions to put or revoke; 2 more if the table must be created; `names` is 1.
 

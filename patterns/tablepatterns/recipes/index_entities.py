@@ -32,12 +32,9 @@ class IndexEntity(Lists):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "LastName": "Jones"})
     >>> [found["EmployeeId"] for found in employees.find_all(by_name, Department="Sales", LastName="Jones")]
     [152, 223]
-    >>> employees.keys_of(by_name, Department="Sales", LastName="Jones")[0]
-    {'Department': 'Sales', 'EmployeeId': 152}
 
-    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, or with
-    that PartitionKey elsewhere. In the partition it lists the RowKeys of the employees in order, elsewhere both keys.
-    When the last employee leaves the list, the row is deleted.
+    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
+    lists their RowKeys in order, or with that PartitionKey elsewhere, where it lists both keys.
 
     Consistency: in the partition, the list changes in one transaction with the entity; if another writer of the list
     was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see

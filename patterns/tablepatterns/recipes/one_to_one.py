@@ -31,11 +31,6 @@ class OneToOne(Pattern[Account_co]):
     >>> _ = photos.insert({"Department": "Sales", "EmployeeId": 223, "Photo": b"GIF89a"})
     >>> OneToOne(staff, photos).second_of(jones)["Photo"]
     b'GIF89a'
-    >>> cars = EntitySet(storage, "Cars", Key("{Maker}", "{Number}"))
-    >>> drives = OneToOne(staff, cars, links=("PartnerPartitionKey", "PartnerRowKey"))
-    >>> drives.link(jones, cars.insert({"Maker": "Fiat", "Number": "B-XY 1"}))
-    >>> drives.second_of(jones)["Number"]
-    'B-XY 1'
 
     Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. After a
     crash between the two writes there is no link, and linking again is safe; `unlink` clears the half that was written.

@@ -50,10 +50,10 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` that polls the
     queue, with this object as its handler, completes interrupted moves.
 
-    Consistency: the entity is always in at least one of the two places, and during the move in both. Once `move` has
-    returned it is in the new place only. If a process crashes at any point, draining the queue leaves the entity in one
-    place, with the changes that others made to it in time. Only one of two concurrent moves of an entity begins. An
-    entity that has the new key already is never overwritten: the move is rejected.
+    Consistency: the entity is always in at least one of the two places, and once `move` has returned in the new one
+    only. If a process crashes at any point, draining the queue leaves the entity in one place, with the changes that
+    others made to it in time. Only one of two concurrent moves begins. An entity that has the new key already is never
+    overwritten: the move is rejected.
 
     A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy stays; if
     both are changed, both stay, and the message goes to the poison queue. What else can go wrong:

@@ -65,7 +65,6 @@ class Stored:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """All properties, in the order of the parts."""
         return {name: value for part in self.parts for name, value in part.fields.items()}
 
     @property
@@ -91,7 +90,6 @@ class Stored:
         return {**self.keys(number, suffix), **head, **fields}
 
     def deletions(self, parts: Iterable[Part]) -> list[Operation]:
-        """Return the deletions of rows, each as it was read."""
         return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
 
     def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
@@ -285,7 +283,6 @@ def stored_after_write(
 
 
 def payload_of(operations: Iterable[Operation]) -> int:
-    """Return an upper bound of the operations' size in a transaction body, in bytes."""
     return sum(operation.payload_bound for operation in operations)
 
 

@@ -191,7 +191,7 @@ class Worker(Pattern[Account_co]):
 
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
-        return await self._once(StopSignal(_never))
+        return await self._once(StopSignal(lambda: False))
 
     @recipe
     async def drain(self) -> Report:
@@ -202,7 +202,7 @@ class Worker(Pattern[Account_co]):
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
         total = Report()
-        while (report := await self._once(StopSignal(_never))).received:
+        while (report := await self._once(StopSignal(lambda: False))).received:
             total += report
         return total
 
@@ -288,12 +288,8 @@ class Worker(Pattern[Account_co]):
         :param message_id: the `id` of the only message to delete, among the first `count`; None for all
         """
         served_queue = self._of(queue)
-        return sum(
-            [
-                await served_queue.poison.delete(message)
-                for message in await self._receive_poison(served_queue, count, message_id)
-            ]
-        )
+        messages = await self._receive_poison(served_queue, count, message_id)
+        return sum([await served_queue.poison.delete(message) for message in messages])
 
     async def _receive_poison(self, served_queue: ServedQueue, count: int, message_id: str | None) -> list[Message]:
         """Receive messages of a poison queue, and release those with another id."""
@@ -369,10 +365,6 @@ def _queues_of(account: object) -> tuple[object, object]:
     """Return what identifies the queues of a connection: the in-memory engine, or the address."""
     target = getattr(account, "target", None)
     return getattr(account, "engine", None), target and target.urls["queue"]
-
-
-def _never() -> bool:
-    return False
 
 
 def _note(message: Message) -> PoisonMessage:

@@ -144,8 +144,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         """Request that an entity be moved back with its children, and return the id of the message.
 
         Nothing is overwritten: if the set has a different entity with this key, the message goes to the poison queue,
-        and both entities stay. If that entity is a child, the children before it have been moved, and the parent is in
-        both places: delete one of the two children, and call `restore` again.
+        and both stay. If a child has one, the parent is then in both places: delete one of the two, and call `restore`
+        again.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 

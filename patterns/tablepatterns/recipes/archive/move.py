@@ -79,18 +79,14 @@ class Move:
         if there.version == snapshot.version:
             rule = f"it is {self.origin.name} itself, and a move would delete the entity"
             raise BadDesign("target", self.destination.name, rule, "use another table or key")
-        if not (self.overwrites or there.is_placeholder) and self._differ(there, snapshot):
+        may_replace = self.overwrites or there.is_placeholder or snapshot.is_placeholder
+        if not may_replace and encoded(self.keys, there.properties) != encoded(self.keys, snapshot.properties):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
         # A row that holds only totals must not overwrite the entity it is a placeholder for
         snapshot_to_keep = there if snapshot.is_placeholder else snapshot
         if not await self.destination.replace(self.keys, there, snapshot_to_keep.properties):
             raise Overtaken
-
-    def _differ(self, one: Snapshot, another: Snapshot) -> bool:
-        if another.is_placeholder:
-            return False
-        return encoded(self.keys, one.properties) != encoded(self.keys, another.properties)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,6 @@ _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
 
 @dataclass(frozen=True)
 class _Run:
-    """One call of `load`, and its progress."""
-
     input: Iterator[tuple[int, Mapping[str, Any]]]
     digest: KeyDigest
     planner: Planner
@@ -299,7 +297,6 @@ class LoadPosition:
         return LoadPosition(digest, self.read, self.read + size, (1 << size) - 1)
 
     def with_done(self, positions: Collection[int]) -> LoadPosition:
-        """Return the position after some entities of the window were written."""
         return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
 
     def text(self) -> str:

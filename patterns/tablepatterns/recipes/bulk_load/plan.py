@@ -182,10 +182,8 @@ class Planner:
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
         """Plan the write of an entity that is not stored yet."""
-        try:
+        with at_input(position):
             return await self._plan(position, self._entity_set.inserting(entity))
-        except BadInput as error:
-            raise LoadStopped(error, position) from error
 
     def check_duplicates(self, plans: Iterable[PlannedEntity]) -> None:
         if self._mode != "insert":
@@ -339,7 +337,9 @@ class PartitionPlan:
         return chunk
 
     async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
-        current = await self._current(entity)
+        current = entity
+        if not self._written.isdisjoint(entity.rows):
+            current = await self._planner.replan(entity) or entity
         steps = current.steps
         if self._planner.shares_rows:
             steps = await all_steps(pending, current.write, steps)
@@ -351,12 +351,6 @@ class PartitionPlan:
             if step.shares_row:
                 self._left[step.operation.key] = await pending.get(*step.operation.key)
         return True
-
-    async def _current(self, entity: PlannedEntity) -> PlannedEntity:
-        """Return an entity, planned again if earlier chunks have written its rows."""
-        if self._written.isdisjoint(entity.rows):
-            return entity
-        return await self._planner.replan(entity) or entity
 
     def wrote(self, chunk: Chunk, rows: Sequence[Entity]) -> None:
         """Note that a chunk is stored, with the new ETags of its rows."""

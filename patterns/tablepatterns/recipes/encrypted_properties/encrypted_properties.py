@@ -145,8 +145,7 @@ class EncryptedProperties(PropertyMapping):
     Use it for values that administrators, backups and logs must not reveal, such as salaries. PartitionKey, RowKey and
     Timestamp are never encrypted: do not put secrets in them.
 
-    >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns import LocalKey
+    >>> from tablepatterns import EntitySet, Key, LocalKey, connect
     >>> storage, sealed = connect(), EncryptedProperties(["Salary", "Ssn"], keys=LocalKey.generate("payroll-2026"))
     >>> staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[sealed])
     >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Salary": 90_000, "Ssn": "078-05-1120"})
@@ -157,9 +156,9 @@ class EncryptedProperties(PropertyMapping):
     (<class 'bytes'>, <class 'bytes'>)
 
     Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
-    key-encryption key, in the property `EncryptedWith`. Values keep their types. A ciphertext is bound to its table,
-    entity and property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing
-    plaintext. It is not bound to the account, so tables can be copied. Indexes copy the ciphertext.
+    key-encryption key, in the property `EncryptedWith`. Values keep their types; indexes copy the ciphertext. A
+    ciphertext is bound to its table, entity and property: if it was moved, altered or removed, reading raises
+    `DecryptionFailed`, without showing plaintext.
 
     Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
     since it would leave properties under the old content key. A plain value in a declared property is accepted unless

@@ -174,7 +174,6 @@ class KeyRing:
 
     @property
     def current(self) -> str:
-        """The id of the key that encrypts."""
         return self._current.get_kid()
 
     async def wrap(self, content_key: bytes) -> Wrapped:

@@ -67,7 +67,6 @@ def escaped(text: str) -> str:
 
 
 def prefix_of(table: str) -> str:
-    """Return the common prefix of the names of a table's large values."""
     return f"{table.lower()}/"
 
 

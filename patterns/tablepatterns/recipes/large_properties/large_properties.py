@@ -62,8 +62,7 @@ class LargeProperties(PropertyMapping):
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
     A value of more than `above` bytes goes to a block blob, and so do the largest other values if the entity would
-    exceed 1 MiB. The property then holds the blob's address. Its name consists of table, PartitionKey, RowKey, property
-    and a new id for each write: `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
+    exceed 1 MiB. The property then holds the blob's address, in which an id is new for each write.
 
     Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So
     every address has its blob, even if a writer crashed, and a reader of an old row finds the old value.
@@ -285,14 +284,11 @@ class Upload(Streamed):
         if self._was_sent and self._start is not None:
             self._content.seek(self._start)
         self._was_sent = True
-        return cast("Stream", iter(self._content) if _is_collection(self._content) else self._content)
+        is_collection = not hasattr(self._content, "read") and isinstance(self._content, Iterable)
+        return cast("Stream", iter(self._content) if is_collection else self._content)
 
     def __repr__(self) -> str:
         return f"<Upload of a {type(self._content).__name__}>"
-
-
-def _is_collection(content: Any) -> bool:
-    return not hasattr(content, "read") and isinstance(content, Iterable)
 
 
 def _position(content: Any) -> int | None:
