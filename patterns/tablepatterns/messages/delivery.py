@@ -98,8 +98,6 @@ class ServedQueue:
 
 
 class Delivery:
-    """One received message."""
-
     def __init__(
         self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: datetime
     ) -> None:
@@ -112,10 +110,7 @@ class Delivery:
         self._is_lost = False
 
     async def process(self) -> Outcome:
-        """Process the message, and return the result.
-
-        Cost: that of the handler, and 1 transaction to delete or release the message; 2 to move it to the poison queue.
-        """
+        """Process the message. Cost: the handler's, and 1 transaction to delete or release it, 2 to poison it."""
         try:
             lease = self._new_lease()
             handler = self._handler_of(lease.work.kind)

@@ -19,14 +19,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Envelope:
-    """The kind and the body of one message.
-
-    >>> sent = Envelope("archive", {"partition": "Sales", "row": "000223"})
-    >>> sent.text()
-    '{"v":1,"kind":"archive","body":{"partition":"Sales","row":"000223"}}'
-
-    :param body: what to do: texts, numbers, booleans, None, lists and dicts of them
-    """
+    """The kind of a message, and a body of texts, numbers, booleans, None, lists and dicts of them."""
 
     kind: str
     body: Mapping[str, Any] = field(repr=False)

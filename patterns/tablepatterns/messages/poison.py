@@ -49,11 +49,6 @@ class Reason:
         """Return the reason of an error, without the text of exceptions, which may quote the message.
 
         The text of a `BadMessage` is kept, without the value: it is raised to explain why the message is invalid.
-
-        >>> Reason.of(BadMessage("Age", -1, "it is negative", "send an age")).text
-        'Age: it is negative; send an age'
-        >>> Reason.of(ValueError("invalid literal for int() with base 10: '078-05-1120'"))
-        Reason(error='ValueError', text='raised outside any function')
         """
         if isinstance(error, BadMessage):
             text = one_line(f"{error.subject}: {error.rule}; {error.hint}")[:_LONGEST_REASON]
@@ -72,13 +67,14 @@ def trace(error: BaseException) -> str:
     following: BaseException | None = error
     while following is not None and id(following) not in error_ids:
         error_ids.add(id(following))
-        lines += [type(following).__name__, *map(_line, extract_tb(following.__traceback__))]
+        frames = extract_tb(following.__traceback__)
+        lines.append(type(following).__name__)
+        lines += [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
         following = following.__cause__ or following.__context__
     return "\n".join(lines)
 
 
 def _status(error: BaseException) -> str:
-    """Return the status and the error code of the service's response, if there is one."""
     if not isinstance(error, HttpResponseError) or error.status_code is None:
         return ""
     return f"{error.status_code} {code_of(error)}".strip()
@@ -96,10 +92,6 @@ def _place(error: BaseException) -> str:
 
 def _short(frame: FrameSummary) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
-
-
-def _line(frame: FrameSummary) -> str:
-    return f"  {frame.filename}:{frame.lineno} in {frame.name}"
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,9 @@ class BulkDelete(Pattern[Account_co]):
     >>> BulkDelete(logins).delete(prop("Day") < 20, allow=QueryClass.TABLE_SCAN)
     Deleted(entities=19, transactions=1, left=0)
 
-    Consistency: an entity is deleted with its derived rows in the partition, or not at all. Each delete is conditional
-    on the ETag that was read: an entity that another writer has changed may no longer match, so it is left and counted.
-    The other entities of its transaction are still deleted. The whole call is not atomic: after an error, deleted
-    entities stay deleted, and another call continues. Nothing is scanned unless `allow` permits it.
+    Consistency: an entity is deleted with its derived rows in the partition, or not at all. One that another writer has
+    changed since it was read may no longer match, so it is left and counted. The whole call is not atomic: after an
+    error, another call continues. Nothing is scanned unless `allow` permits it.
 
     Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
     included. An entity that another writer changed costs up to 14 more.
@@ -88,15 +87,6 @@ class BulkDelete(Pattern[Account_co]):
         Give key fields as for `EntitySet.range`; only the rows of that range are read. For consistency and cost see the
         class.
 
-        >>> from tablepatterns import EntitySet, Key, QueryClass, between, connect, prop
-        >>> messages = EntitySet(connect(), "Messages", Key("{User}", "{Number:06d}"))
-        >>> for number in range(10):
-        ...     _ = messages.insert({"User": "jo", "Number": number, "Read": number < 8})
-        >>> BulkDelete(messages).delete(User="jo", Number=between(1, 3))
-        Deleted(entities=3, transactions=1, left=0)
-        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo", allow=QueryClass.PARTITION_SCAN)
-        Deleted(entities=5, transactions=1, left=0)
-
         :param where: any filter; with key fields, a further condition on the entities of the range
         :param key: the fields as a mapping, for field names that are also parameter names
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
@@ -105,8 +95,6 @@ class BulkDelete(Pattern[Account_co]):
         :raises BadFilter: the query is of a worse class than `allow`; the error gives the reason and a better query
         :raises BadKey: the fields do not make a range
         :raises BadInput: there is neither a filter nor a field
-
-        Guide: high volume delete pattern.
         """
         report = Deleted()
         batch: list[Entity] = []

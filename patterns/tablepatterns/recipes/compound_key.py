@@ -36,10 +36,9 @@ class ChildSet(EntitySet[Account_co, E]):
     >>> [review["Year"] for review in reviews.children(Department="Sales", EmployeeId=123)]
     [2012, 2013]
 
-    The child's RowKey is the parent's, a separator, and the child's own fields: `empid_000123_2012`. The parent's last
-    field has a fixed width, so that the range of one parent's children never includes another's. Children are sorted by
-    their own fields. The range of a parent's children includes all of them, and neither the parent nor anything else.
-    Inserting a child does not check that its parent exists.
+    The child's RowKey is the parent's, a separator, and the child's own fields, by which children are sorted. The
+    parent's last field has a fixed width, so that the range of a parent's children includes all of them, and nothing
+    else. Inserting a child does not check that its parent exists.
 
     Cost: that of the `EntitySet` methods; `children` is 1 storage transaction per page of up to 1,000, and `family`
     reads a parent with all its children at the same cost.
@@ -115,8 +114,6 @@ class ChildSet(EntitySet[Account_co, E]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
-
-        Guide: compound key pattern.
         """
         parent_entity: Entity | None = None
         children: list[E] = []

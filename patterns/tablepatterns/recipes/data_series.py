@@ -62,10 +62,6 @@ def _int32(value: object) -> int:
     return number
 
 
-def _int64(value: object) -> Int64:
-    return Int64(_int(value))
-
-
 def _float(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
         raise TypeError("it is not a number")
@@ -80,7 +76,7 @@ def _bool(value: object) -> bool:
 
 _CONVERSIONS: Final[dict[type, Callable[[object], int | float]]] = {
     int: _int32,
-    Int64: _int64,
+    Int64: lambda value: Int64(_int(value)),
     float: _float,
     bool: _bool,
 }

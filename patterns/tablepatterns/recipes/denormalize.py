@@ -52,16 +52,12 @@ class CopiedFields(Copies):
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 
-    The copied entity (the employee) has the fields that locate the entity with the copies (its department), and that
-    one has the fields that say which entity it refers to (its manager's number).
-
     Consistency: in the same partition, the copies change in one transaction with their source, so readers never see
     stale copies. In another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would
     refer to an entity that does not exist is rejected. When the source is deleted, its copies are removed.
 
-    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both,
-    `manager` for the employees and `manager.filled_from(employees)` for the departments. Values that callers give for
-    the copies are ignored. Indexes of the departments cannot include the copies.
+    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both, as
+    above. Values that callers give for the copies are ignored. Indexes of the departments cannot include the copies.
 
     Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
     that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table
@@ -204,7 +200,6 @@ class FilledCopies(LookedUpFields):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that refer to the copied entity, and of those that hold the copies."""
         return {*self._copies.refers.values(), *self._copies.copies.values()}
 
     @property
@@ -212,7 +207,6 @@ class FilledCopies(LookedUpFields):
         return {*self.reads, *self._copies.copies}
 
     def check_key(self, key: Key, table: str) -> None:
-        """Check that the copies are in these entities."""
         if key != self._copies.key:
             raise BadDesign(
                 self.name, key, f"the copies are in entities with the key {self._copies.key}", "use that key"
@@ -222,7 +216,6 @@ class FilledCopies(LookedUpFields):
             raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the copies of the entity that it refers to."""
         if change.new is None:
             return change, []
         old, new = (None if side is None else self._referred(side) for side in (change.old, change.new))

@@ -31,7 +31,6 @@ class _Selection(NamedTuple):
     """The range of each set: the query also reads what is between them."""
 
     def has(self, row: Entity) -> bool:
-        """Whether a row is in the range of any of the sets."""
         return any(keys.contains(row.partition_key or "", row.row_key or "") for keys in self.ranges)
 
 
@@ -63,8 +62,7 @@ class EntityTypes(Pattern[Account_co]):
     [Department(department='Sales', employees=1), Employee(department='Sales', employee_id=223)]
 
     Rows of the sets' derived data are left out. What fits no set, or not the model of its set, is returned as an
-    `Entity`. The set `others` reads, writes and deletes every entity of the table as it is, whatever its type, without
-    its derived data.
+    `Entity`. The set `others` reads and writes every entity of the table as it is, without its derived data.
 
     :param sets: the sets, all of one table; the entities of a set without a model are returned as `Entity`
     :param unknown: `"raise"` to raise `UnrecognizedEntity` for what fits no set or model

@@ -43,9 +43,9 @@ class EventualTransaction(Pattern[Account_co]):
     [223]
 
     Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the
-    poison queue with the step and the reason. If a process crashes at any point, a worker starts again from the first
-    step; or with `remember`, after the last step that the message records as done. There is no isolation: readers see
-    some steps done and others not, and nothing is undone when a step fails for good.
+    poison queue with the step and the reason. After a crash, a worker starts again from the first step; or with
+    `remember`, after the last step that the message records as done. There is no isolation, and nothing is undone when
+    a step fails for good.
 
     A step may run twice, even in two workers at once after a stall. So each must be idempotent, as insert-or-replace
     and delete-if-exists are.

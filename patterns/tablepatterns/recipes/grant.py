@@ -81,11 +81,6 @@ class KeyScope:
 
         An end that is outside the range is moved to the nearest key inside it. Keys in which U+FFFF follows such an end
         are left out, although the range includes them.
-
-        >>> from tablepatterns import Key, prefix
-        >>> rows = Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})
-        >>> KeyScope.of(rows).contains("Sales", "email_b"), KeyScope.of(rows).contains("Sales", "email_azure")
-        (False, True)
         """
         lower, upper = rows.lower, rows.upper
         if lower is not None and not rows.lower_inclusive:
@@ -117,11 +112,7 @@ class KeyScope:
 
     @checked
     def may_contain(self, key: Key) -> bool:
-        """Return whether a row with such a key could be in the scope, by the literal prefix of the RowKey.
-
-        >>> KeyScope("Sales", "Sales", "empid_000001", "empid_000009").may_contain(Key("{Department}", "email_{Email}"))
-        False
-        """
+        """Return whether a row with such a key could be in the scope, by the literal prefix of the RowKey."""
         partitions = Template.of("PartitionKey", key.partition_template, key.max_units)
         first, last = self.first_partition, self.last_partition
         if first is None or first != last:
@@ -186,9 +177,8 @@ def grant(
 ) -> Grant:
     """Create a shared access signature for some rows of a table; no request is made.
 
-    Use it to let a client read its own entities directly from the table, such as an app on a phone, without access to
-    other users' entities. A signature covers a range of keys, so make the user the PartitionKey, or the beginning of
-    the RowKey.
+    Use it to let a client read its own entities directly from the table, such as an app on a phone. A signature covers
+    a range of keys, so make the user the PartitionKey, or the beginning of the RowKey.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -340,9 +330,9 @@ class AccessPolicies(Pattern[Account_co]):
     >>> policies.revoke("phones")
     True
 
-    Consistency: the service may take 30 seconds to apply a change. After that, tokens of a revoked policy are rejected,
-    and those of a changed policy have its new permissions. If two programs change policies at the same time, the
-    service keeps the last list, so the other's change is lost, even if it was a revocation.
+    Consistency: the service may take 30 seconds to apply a change, to earlier tokens too. If two programs change
+    policies at the same time, the service keeps the last list, so the other's change is lost, even if it was a
+    revocation.
 
     Cost: 2 storage transactions to put or revoke; 2 more if the table must be created; `names` is 1.
 

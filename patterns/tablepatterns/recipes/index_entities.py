@@ -32,20 +32,16 @@ class IndexEntity(Lists):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "LastName": "Jones"})
     >>> [found["EmployeeId"] for found in employees.find_all(by_name, Department="Sales", LastName="Jones")]
     [152, 223]
-    >>> employees.keys_of(by_name, Department="Sales", LastName="Jones")[0]
-    {'Department': 'Sales', 'EmployeeId': 152}
 
-    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, or with
-    that PartitionKey elsewhere. In the partition it lists the RowKeys of the employees in order, elsewhere both keys.
-    When the last employee leaves the list, the row is deleted.
+    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
+    lists their RowKeys in order, or with that PartitionKey elsewhere, where it lists both keys.
 
     Consistency: in the partition, the list changes in one transaction with the entity; if another writer of the list
     was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see
     docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
 
-    Writers of one list contend with each other; `spread` reduces that. A row holds 1 MiB, some 20,000 keys. In the
-    partition a write beyond that is rejected; elsewhere its message goes to the poison queue. Spread the list, or keep
-    it in blobs.
+    Writers of one list contend with each other, and a row holds 1 MiB, some 20,000 keys: beyond that, a write in the
+    partition is rejected, and elsewhere its message goes to the poison queue. Spread the list, or keep it in blobs.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
     another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2 queue

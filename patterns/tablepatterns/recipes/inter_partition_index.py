@@ -35,9 +35,8 @@ class InterPartitionIndex(Index, Generic[K]):
 
     Consistency: the writer updates the copies right after the primary. Until then a reader may see an old copy, or
     none; use `get` when you need the current entity. If the writer crashes in between, a worker finishes the update
-    from the intents queue; once the queue is empty, every copy matches its primary. An entity that was read from a copy
-    can be written back; the write is rejected if the primary has changed. How this works, and what a stalled process
-    may leave: docs/protocols/intents.md.
+    from the intents queue. An entity that was read from a copy can be written back; the write is rejected if the
+    primary has changed. More: docs/protocols/intents.md.
 
     Uniqueness: with `unique=True`, the key is reserved before the primary is written, and a second entity with the same
     key raises `DuplicateIndexValue`; nothing is written. Otherwise the first entity keeps the copy, and `verify`

@@ -44,8 +44,8 @@ class LogTail(EntitySet[Account_co, E]):
     Consistency: entries never overwrite each other, even in the same tick. If a response is lost, retrying the append
     does not add the entry twice. Instants are in UTC; a datetime without a time zone is rejected.
 
-    All writes of a partition go to its beginning, so divide busy logs into more partitions. The Cosmos DB Table API is
-    rejected, since it does not sort by key.
+    All writes of a partition go to its beginning, so divide busy logs into more partitions. Accounts of the Cosmos DB
+    Table API, which does not sort by key, are rejected.
 
     Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
     partition; `between` 1 per page of up to 1,000.
@@ -133,8 +133,6 @@ class LogTail(EntitySet[Account_co, E]):
         :param count: how many entries
         :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey
-
-        Guide: log tail pattern.
         """
         check_least("count", count, 0)
         return await (self._layer or self)._first(Selection(fields_of(key, partition)), count)
@@ -145,8 +143,8 @@ class LogTail(EntitySet[Account_co, E]):
     ) -> list[list[E]]:
         """Return the newest `count` entries of each of several partitions, newest first, in the order asked for.
 
-        Use it for the latest reading of each device, or the latest claims of each employee. A partition without entries
-        gives an empty list. To get one list, newest first, merge the results by instant.
+        Use it for the latest reading of each device. A partition without entries gives an empty list. To get one list,
+        merge the results by instant.
 
         >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
         >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
@@ -154,9 +152,6 @@ class LogTail(EntitySet[Account_co, E]):
         >>> each = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
         >>> [[claim["Amount"] for claim in newest] for newest in each]
         [[1], [2]]
-        >>> from heapq import merge
-        >>> [claim["Amount"] for claim in merge(*each, key=lambda claim: claim["At"], reverse=True)]
-        [2, 1]
 
         Cost: for each partition 1 transaction for up to 1,000 entries; they are sent together.
 
@@ -192,8 +187,6 @@ class LogTail(EntitySet[Account_co, E]):
         :param latest: an aware datetime, or None for no upper bound
         :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey
-
-        Guide: log tail pattern.
         """
         span: Any = at_least(earliest) if latest is None else span_of(earliest, latest)
         return self.range(fields_of({self.at: span}, fields_of(key, partition)))

@@ -70,11 +70,10 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     indexes. The two types share a partition, where their RowKeys have different prefixes, or they are in different
     partitions, tables or accounts; `shares_partition` says which.
 
-    Consistency: if they share a partition, parent and child can change in one transaction: give the children a
-    `Summary` whose row is the parent's, and its count is exact after every insert and delete; or commit both with an
-    `EntityGroupTransaction`. Otherwise each is changed by a request of its own, and such a count is eventually
-    consistent. Nothing prevents deleting a parent that has children, or inserting a child whose parent does not exist.
-    `family` reads with two requests, so its result may mix two instants.
+    Consistency: in one partition, parent and child can change in one transaction: give the children a `Summary` whose
+    row is the parent's, and its count is always exact; or commit both with an `EntityGroupTransaction`. Otherwise such
+    a count is eventually consistent. Nothing prevents deleting a parent that has children, or inserting a child without
+    a parent. `family` reads with two requests, so its result may mix two instants.
 
     Cost: `parent_of` 1 storage transaction; `children_of` 1 per page of up to 1,000; `family` both, sent together.
 
@@ -205,14 +204,11 @@ class SharedFields(Pattern[Account_co]):
     >>> departments = SharedFields(employees, ["Floor", "Manager"])
     >>> departments.change({"Floor": 4}, Department="Sales")
     Changed(entities=2, written=2, token=None)
-    >>> departments.change({"Floor": 4}, Department="Sales").written
-    0
 
     Consistency: `change` writes the children in chunks, one entity group transaction each, on condition of the ETags
-    that it read; if a child has changed since, the chunk is read again. While it runs, readers see old values in some
-    children. It can be resumed with a token of its progress, also in another process. Running it again is safe:
-    children that are up to date are not written. It does not see children that others insert with the old values while
-    it runs: update the writers first, and then change.
+    that it read; a chunk of which a child has changed is read again. While it runs, readers see old values in some
+    children. Running it again, or resuming it with a token, is safe. It does not see children that others insert with
+    the old values while it runs: update the writers first.
 
     Cost: 2 storage transactions for each 100 children, more if much is derived from them.
 

@@ -31,16 +31,10 @@ class OneToOne(Pattern[Account_co]):
     >>> _ = photos.insert({"Department": "Sales", "EmployeeId": 223, "Photo": b"GIF89a"})
     >>> OneToOne(staff, photos).second_of(jones)["Photo"]
     b'GIF89a'
-    >>> cars = EntitySet(storage, "Cars", Key("{Maker}", "{Number}"))
-    >>> drives = OneToOne(staff, cars, links=("PartnerPartitionKey", "PartnerRowKey"))
-    >>> drives.link(jones, cars.insert({"Maker": "Fiat", "Number": "B-XY 1"}))
-    >>> drives.second_of(jones)["Number"]
-    'B-XY 1'
 
-    Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. If a process
-    crashes between the two writes, there is no link, and linking again is safe; `unlink` clears the half that was
-    written. If two callers link one entity to different partners, only one succeeds. A partner can be deleted at any
-    time.
+    Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. After a
+    crash between the two writes there is no link, and linking again is safe; `unlink` clears the half that was written.
+    If two callers link one entity to different partners, only one succeeds. A partner can be deleted at any time.
 
     Cost: `second_of` and `first_of` 1 storage transaction; `link` and `unlink` 2, or 1 if both are in one partition of
     one table.

@@ -78,9 +78,9 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
     >>> [each["EmployeeId"] for each in found.entities], found.failed
     ([0, 2, 1], [])
 
-    Consistency: results are in the order of the request, with at most `max_concurrency` requests at a time. A failed
-    read does not cancel the others; its error is in the result, and a partly read partition counts as failed. The reads
-    do not share one instant. On the Cosmos DB Table API the order within one read is undefined.
+    Consistency: results are in the order of the request. A failed read does not cancel the others; its error is in the
+    result, and a partly read partition counts as failed. The reads do not share one instant. On the Cosmos DB Table API
+    the order within one read is undefined.
 
     Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
 

@@ -50,16 +50,14 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` that polls the
     queue, with this object as its handler, completes interrupted moves.
 
-    Consistency: the entity is always in at least one of the two places, and during the move in both. Once `move` has
-    returned it is in the new place only. If a process crashes at any point, draining the queue leaves the entity in one
-    place, with the changes that others made to it in time. Only one of two concurrent moves of an entity begins. An
-    entity that has the new key already is never overwritten: the move is rejected.
+    Consistency: the entity is always in at least one of the two places, and once `move` has returned in the new one
+    only. If a process crashes at any point, draining the queue leaves the entity in one place, with the changes that
+    others made to it in time. Only one of two concurrent moves begins. An entity that has the new key already is never
+    overwritten: the move is rejected.
 
-    A copy cannot be moved on until its move is completed by its caller or a worker. If an entity is deleted between the
-    copy and the end of the move, such as by an `Archive`, the copy stays, and the archive has the entity too. If both
-    the original and the copy are changed during the move, both stay, and the message goes to the poison queue.
-    Unconditional overwrites during the move, or a stall of more than half the lease between two requests, may leave the
-    entity in both places.
+    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy stays; if
+    both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
+    docs/patterns/partition_move.md.
 
     Cost: `move` 4 table + 2 queue transactions, as much as 26 table operations: the message, the claim, the insert, the
     delete, the removal of the marker, the end of the message. The set's derived data comes on top.
@@ -224,10 +222,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
 
 def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str]) -> None:
-    """Reject an index outside the partition that has one row for both the entity and its copy.
-
-    :param changed_names: the key fields that change
-    """
+    """Reject an index outside the partition that has one row for both the entity and its copy."""
     for index in entity_set.derived:
         if not isinstance(index, Index) or not index.is_eventual or not set(index.key.fields).isdisjoint(changed_names):
             continue

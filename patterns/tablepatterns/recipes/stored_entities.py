@@ -44,7 +44,6 @@ class StoredEntities:
         return frozenset({self.table.name, *(derived.table(self.table.name) for derived in self._set.derived)})
 
     def fits(self, key: Keys) -> bool:
-        """Return whether an entity may have this key."""
         return self._key.matches(*key)
 
     def selected(self, names: Collection[str]) -> list[str]:
@@ -52,15 +51,12 @@ class StoredEntities:
         return [*SYSTEM_PROPERTIES, *sorted(names)]
 
     def is_primary(self, row: Entity) -> bool:
-        """Return whether a row represents its entity."""
         return self.key_of(row) == keys_of(row)
 
     def fields_of(self, key: Keys) -> dict[str, Any]:
-        """Return the key fields of the entity with this key."""
         return {name: value for name, value in self._key.parse(*key).items() if name != PART}
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
-        """Return the key of the entity with these fields."""
         return primary_keys(self._set, fields)
 
     def key_of(self, row: Entity) -> Keys | None:
@@ -129,12 +125,10 @@ class _Parts(StoredEntities):
 
 
 def entity_rows(entity_set: AnySet) -> StoredEntities:
-    """Return the rows of a set, or of wide entities."""
     if isinstance(entity_set, WideEntity):
         return _Parts(entity_set, part_key(entity_set))
     return StoredEntities(entity_set, entity_set.key)
 
 
 def keys_of(row: Entity) -> Keys:
-    """Return the PartitionKey and the RowKey of a row that was read."""
     return row["PartitionKey"], row["RowKey"]

@@ -65,7 +65,6 @@ class Stored:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """All properties, in the order of the parts."""
         return {name: value for part in self.parts for name, value in part.fields.items()}
 
     @property
@@ -91,7 +90,6 @@ class Stored:
         return {**self.keys(number, suffix), **head, **fields}
 
     def deletions(self, parts: Iterable[Part]) -> list[Operation]:
-        """Return the deletions of rows, each as it was read."""
         return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
 
     def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
@@ -100,10 +98,7 @@ class Stored:
 
 
 def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: bool = True) -> Stored:
-    """Return the value that is stored in the rows of a range; rows of other kinds are ignored.
-
-    :raises DerivedDataMismatch: a part is missing, or a property is in two parts
-    """
+    """Return the value that is stored in the rows of a range; rows of other kinds are ignored."""
     rows_by_key = {row.row_key or "": row for row in rows if _suffix(row, first)}
     head = rows_by_key.get(first)
     nothing = Stored(partition_key, first)
@@ -127,11 +122,7 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
 
 
 def head_of(row_key: str) -> str | None:
-    """Return the RowKey of the head of a row's entity; None for a row that is not a part.
-
-    >>> head_of("counts_2014_02_4f8c0f3c9a4be1d24c7fb0c5a7e2d918"), head_of("2014_report")
-    ('counts_2014_01', None)
-    """
+    """Return the RowKey of the head of a row's entity, such as `2014_01`; None for a row that is not a part."""
     match = _ROW.fullmatch(row_key)
     return f"{match[1]}01" if match else None
 
@@ -179,12 +170,7 @@ class Layout:
         return {name: number for number, name in enumerate(self.names)}
 
     def arrange(self, fields: Fields, places: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Return the properties of each part; there is at least one part.
-
-        :param places: the current part of each stored property
-        :raises BadProperty: the service cannot store a property
-        :raises LimitExceeded: there would be too many parts
-        """
+        """Return the properties of each part, at least one; `places` has the current part of each stored property."""
         sizes = {name: 8 + 2 * utf16_length(name) + value_size(storable(name, fields[name])) for name in fields}
         if PARTS in fields:
             raise BadProperty(PARTS, fields[PARTS], "the name is reserved", "rename the field")
@@ -297,7 +283,6 @@ def stored_after_write(
 
 
 def payload_of(operations: Iterable[Operation]) -> int:
-    """Return an upper bound of the operations' size in a transaction body, in bytes."""
     return sum(operation.payload_bound for operation in operations)
 
 

@@ -25,9 +25,8 @@ class HashDivision:
     >>> division.owned_by(1, ["Sales", "Marketing", "Finance"])
     ['Marketing']
 
-    Every partition has exactly one owner, the same in every process, on every machine and in every version. When you
-    add a worker, partitions move only to the new one. The division does not know which workers are running: whatever
-    starts them must give each its number. A hot partition is not divided.
+    Every partition has exactly one owner, the same in every process and version. When you add a worker, partitions move
+    only to the new one. Whatever starts the workers must give each its number. A hot partition is not divided.
 
     Cost: no storage transaction.
 

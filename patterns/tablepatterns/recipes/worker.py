@@ -34,9 +34,7 @@ class QueueHandler(Handler, Protocol):
     """A handler that knows which queue its messages are on."""
 
     @property
-    def queue(self) -> str:
-        """The queue's name."""
-        ...
+    def queue(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,6 @@ class Report:
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Report:
-        """Return the report of some messages."""
         outcome_list = list(outcomes)
         return cls(
             len(outcome_list),
@@ -88,10 +85,9 @@ class Worker(Pattern[Account_co]):
     ['Jones']
 
     Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
-    message is retried after a delay that doubles each time; after `max_deliveries` it is moved to the poison queue,
-    with its original text and the reason. A message that cannot be read, or that its handler rejects with `BadMessage`,
-    is moved there at once. It may be there twice, and is never lost. While a handler runs, the lease of its message is
-    renewed whenever half of it is over. More: docs/workers.md.
+    message is retried after a delay that doubles each time; after `max_deliveries`, or at once if it cannot be read or
+    its handler raises `BadMessage`, it is moved to the poison queue, with its original text and the reason. It may be
+    there twice, and is never lost. While a handler runs, its lease is renewed. More: docs/workers.md.
 
     Handlers must be idempotent: messages may be processed twice, and out of order. If a process stalls for longer than
     the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use
@@ -195,7 +191,7 @@ class Worker(Pattern[Account_co]):
 
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
-        return await self._once(StopSignal(_never))
+        return await self._once(StopSignal(lambda: False))
 
     @recipe
     async def drain(self) -> Report:
@@ -206,7 +202,7 @@ class Worker(Pattern[Account_co]):
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
         total = Report()
-        while (report := await self._once(StopSignal(_never))).received:
+        while (report := await self._once(StopSignal(lambda: False))).received:
             total += report
         return total
 
@@ -292,12 +288,8 @@ class Worker(Pattern[Account_co]):
         :param message_id: the `id` of the only message to delete, among the first `count`; None for all
         """
         served_queue = self._of(queue)
-        return sum(
-            [
-                await served_queue.poison.delete(message)
-                for message in await self._receive_poison(served_queue, count, message_id)
-            ]
-        )
+        messages = await self._receive_poison(served_queue, count, message_id)
+        return sum([await served_queue.poison.delete(message) for message in messages])
 
     async def _receive_poison(self, served_queue: ServedQueue, count: int, message_id: str | None) -> list[Message]:
         """Receive messages of a poison queue, and release those with another id."""
@@ -373,10 +365,6 @@ def _queues_of(account: object) -> tuple[object, object]:
     """Return what identifies the queues of a connection: the in-memory engine, or the address."""
     target = getattr(account, "target", None)
     return getattr(account, "engine", None), target and target.urls["queue"]
-
-
-def _never() -> bool:
-    return False
 
 
 def _note(message: Message) -> PoisonMessage:

@@ -42,10 +42,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
 
     Consistency: eventual. The entity is always in at least one place, and no concurrent change is lost. If a worker
     crashes at any point, the next delivery of the message completes the move; if the move is impossible, the message
-    goes to the poison queue. How this works, and with children: docs/patterns/archive.md.
-
-    If a message is delivered late or twice, an entity that was inserted again under the same key is archived too; call
-    `restore`. An entity that another process deletes during the move may stay in the archive.
+    goes to the poison queue. How this works, with children, and what a late message or a concurrent delete does:
+    docs/patterns/archive.md.
 
     Cost: one move, by a worker 3 table + 2 queue transactions, as much as 25 table operations: receive, read, insert,
     delete, delete the message; to blobs 2 table + 2 queue + 1 blob write transactions, as much as 163 table operations.
@@ -67,9 +65,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     'Jones'
 
     With `children`, such as `{OneToMany(departments, employees): former_employees}`, the children move with their
-    parent, and always have it in the same place. A child that is inserted near the end of the move may stay behind:
-    archive the same entity again to move it. Totals of the children in the parent's row are not copied; a `Summary` of
-    the target counts there.
+    parent, and always have it in the same place. One that is inserted near the end of the move may stay behind.
 
     Cost with 1 child: one move by a worker 8 table + 2 queue transactions, as much as 30 table operations. Each further
     child takes three more of a table, and each 1,000 children two more to list them.
@@ -148,8 +144,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         """Request that an entity be moved back with its children, and return the id of the message.
 
         Nothing is overwritten: if the set has a different entity with this key, the message goes to the poison queue,
-        and both entities stay. If that entity is a child, the children before it have been moved, and the parent is in
-        both places: delete one of the two children, and call `restore` again.
+        and both stay. If a child has one, the parent is then in both places: delete one of the two, and call `restore`
+        again.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 

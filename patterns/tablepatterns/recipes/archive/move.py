@@ -40,13 +40,7 @@ from .stores import Keys, Snapshot, Store
 
 @dataclass(frozen=True)
 class Move:
-    """One move of an entity between two stores.
-
-    :param origin: the store that the entity leaves
-    :param destination: the store that it goes to
-    :param keys: its keys
-    :param overwrites: whether a different entity with these keys is overwritten; if not, the move is rejected
-    """
+    """One move of an entity between two stores; rejected if it would replace another entity, unless it `overwrites`."""
 
     origin: Store
     destination: Store
@@ -85,7 +79,8 @@ class Move:
         if there.version == snapshot.version:
             rule = f"it is {self.origin.name} itself, and a move would delete the entity"
             raise BadDesign("target", self.destination.name, rule, "use another table or key")
-        if not (self.overwrites or there.is_placeholder) and self._differ(there, snapshot):
+        may_replace = self.overwrites or there.is_placeholder or snapshot.is_placeholder
+        if not may_replace and encoded(self.keys, there.properties) != encoded(self.keys, snapshot.properties):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
         # A row that holds only totals must not overwrite the entity it is a placeholder for
@@ -93,21 +88,10 @@ class Move:
         if not await self.destination.replace(self.keys, there, snapshot_to_keep.properties):
             raise Overtaken
 
-    def _differ(self, one: Snapshot, another: Snapshot) -> bool:
-        if another.is_placeholder:
-            return False
-        return encoded(self.keys, one.properties) != encoded(self.keys, another.properties)
-
 
 @dataclass(frozen=True)
 class Children:
-    """One kind of children, and the two places of a move.
-
-    :param key: the key of the set that is archived
-    :param names: for each field of the parent's key, the corresponding field of the children
-    :param origin: the store that the children leave
-    :param destination: the store that they go to
-    """
+    """One kind of children, and the two places of a move; `names` has, for each field of the parent's key, theirs."""
 
     key: Key
     names: Mapping[str, str]
@@ -115,7 +99,6 @@ class Children:
     destination: Store
 
     def back(self) -> Children:
-        """Return the same for the move in the opposite direction."""
         return replace(self, origin=self.destination, destination=self.origin)
 
     def of(self, parent: Mapping[str, Any]) -> AsyncIterator[Keys]:
@@ -125,18 +108,13 @@ class Children:
 
 @dataclass(frozen=True)
 class FamilyMove:
-    """One move of an entity with all its children between two stores."""
-
     account: Account
     parent: Move
     fields: Mapping[str, Any]
     children: Sequence[Children]
 
     async def attempt(self, lease: Lease) -> None:
-        """Move the entity, if there is one, and all its children; raises the errors of `Move.attempt`.
-
-        Cost: one move for the entity and one for each child, and two listings of the children.
-        """
+        """Move the entity, if there is one, and its children. Cost: a move for each, and two lists of children."""
         first = await self._moves()
         snapshot = await self.parent.copy(lease)
         if snapshot is not None:

@@ -161,11 +161,7 @@ _EMPTY = "%_"
 
 
 def name_of(keys: tuple[str, str]) -> str:
-    """Return the name of an entity's blob, below the prefix of the archive.
-
-    >>> name_of(("Sales", "empid_000223")), name_of(("", "jonesj@contoso.com"))
-    ('Sales/empid_000223.json', '%_/jonesj@contoso.com.json')
-    """
+    """Return the name of an entity's blob, such as `Sales/empid_000223.json`; `%_` stands for an empty key."""
     partition, row = map(_segment, keys)
     return f"{partition}/{row}.json"
 
@@ -177,11 +173,7 @@ def _segment(key: str) -> str:
 
 
 def prefix_of(rows: KeyRange) -> str:
-    """Return the common prefix of the names of all entities in a range.
-
-    >>> prefix_of(KeyRange.beginning_with("Sales", "empid_"))
-    'Sales/empid'
-    """
+    """Return the common prefix of the names of all entities in a range."""
     pairs = zip(rows.lower or "", rows.upper or "", strict=False)
     common_prefix = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     # The last character of a complete key may be escaped, so the prefix leaves it out
@@ -189,11 +181,7 @@ def prefix_of(rows: KeyRange) -> str:
 
 
 def keys_of(name: str) -> tuple[str, str] | None:
-    """Return the keys of the entity with this name; None for a name that `name_of` does not return.
-
-    >>> keys_of("%_/jonesj@contoso.com.json"), keys_of("notes.txt")
-    (('', 'jonesj@contoso.com'), None)
-    """
+    """Return the keys of the entity with this name; None for a name that `name_of` does not return."""
     partition, _, row = name.removesuffix(".json").partition("/")
     keys = unquote(partition.replace(_EMPTY, "")), unquote(row.replace(_EMPTY, ""))
     return keys if name_of(keys) == name else None

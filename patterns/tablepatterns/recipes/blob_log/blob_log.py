@@ -50,11 +50,9 @@ class BlobLog(Pattern[Account_co]):
     >>> [entry.message for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
     ['minute 5']
 
-    Consistency: once `flush` has returned, or `append` with `write_through`, an entry is read exactly once, even if a
-    response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There
-    is no background thread: only `append` checks `flush_age`. Each writer creates its own blobs. Entries are read in
-    time order, each hour as of the time when its blobs were listed. After a network error, other programs that read the
-    blobs may find an entry twice, with the same id.
+    Consistency: once `flush` has returned, or `append` with `write_through`, an entry is read exactly once, in time
+    order, even if a response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and
+    `flush_bytes`. There is no background thread: only `append` checks `flush_age`. More: docs/patterns/blob_log.md.
 
     Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
     hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
@@ -286,10 +284,7 @@ class BlobLog(Pattern[Account_co]):
 
 @dataclass(frozen=True)
 class _EntryFilter:
-    """Which entries a reader asks for.
-
-    :param levels: their levels; None for all
-    """
+    """Which entries a reader asks for; `levels` is None for all."""
 
     earliest: datetime
     latest: datetime
@@ -305,7 +300,6 @@ class _EntryFilter:
         )
 
     def matches(self, entry: LogEntry) -> bool:
-        """Return whether an entry matches."""
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
     def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
@@ -321,10 +315,7 @@ def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
 
 
 class _Blob:
-    """Iterate over the matching entries of one blob.
-
-    The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
-    """
+    """The matching entries of a blob, up to its size at listing, which cuts no entry, since each append is atomic."""
 
     def __init__(self, container: Container, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
         self._container = container

@@ -85,7 +85,6 @@ class LogEntry:
 
 
 def is_level(text: object) -> bool:
-    """Return whether a level is valid."""
     return isinstance(text, str) and _LEVEL.fullmatch(text) is not None
 
 
@@ -142,18 +141,7 @@ _LAST_HOUR: Final = datetime(9998, 12, 31, 23, tzinfo=timezone.utc)
 
 @dataclass(frozen=True, order=True)
 class LogName:
-    """The name of one blob: its service, its hour, and its number in that hour.
-
-    >>> name = LogName("queue", datetime(2014, 7, 31, 18, tzinfo=timezone.utc), 1)
-    >>> str(name), name.prefix
-    ('queue/2014/07/31/1800/000001.log', 'queue/2014/07/31/1800')
-    >>> LogName.parse(str(name)) == name
-    True
-
-    :param service: what is logged
-    :param hour: the beginning of the hour, in UTC
-    :param number: 1 to 999,999
-    """
+    """The name of a blob, `queue/2014/07/31/1800/000001.log`: service, hour in UTC, and number in the hour, from 1."""
 
     service: str
     hour: datetime
@@ -195,19 +183,11 @@ def check_service(service: str) -> str:
 
 
 def hour_of(moment: datetime) -> datetime:
-    """Return the beginning of the hour of an instant in UTC."""
     return moment.replace(minute=0, second=0, microsecond=0)
 
 
 def prefixes(service: str, earliest: datetime, latest: datetime) -> Iterator[str]:
-    """Return the prefixes to list for a time span, in order: hours, and whole days, months and years inside it.
-
-    >>> evening, morning = datetime(2014, 7, 31, 23, 59), datetime(2014, 8, 2, 0, 1)
-    >>> list(prefixes("queue", evening, morning))
-    ['queue/2014/07/31/2300', 'queue/2014/08/01/', 'queue/2014/08/02/0000']
-
-    :param earliest: in UTC, like `latest`; both are included
-    """
+    """Return the prefixes to list for a span in UTC, in order: hours, and whole days, months and years inside it."""
     if latest.year - earliest.year > _MOST_YEARS:
         yield f"{service}/"
         return

@@ -38,9 +38,8 @@ class BlobLogHandler(logging.Handler):
     SDK (`azure` and below), and records that a thread logs while the handler writes, are left out, since logging them
     would produce more of them. Errors go to `handleError`, as in `logging`, and are never raised.
 
-    After a failed write, records are kept only in the log's buffer. Nothing is written in the background, so a record
-    below `flush_level` may wait for the next one. If threads must not wait for the network, put a
-    `logging.handlers.QueueHandler` in front.
+    Nothing is written in the background, so a record below `flush_level`, and those of a failed write, wait in the
+    buffer for the next one. If threads must not wait for the network, put a `logging.handlers.QueueHandler` in front.
 
     Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
 

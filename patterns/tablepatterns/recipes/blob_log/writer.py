@@ -50,13 +50,11 @@ class Buffer:
             self._bytes += len(line.content)
 
     def take(self) -> list[Line]:
-        """Return all lines, and empty the buffer."""
         with self._lock:
             lines, self._lines, self._bytes = self._lines, [], 0
         return lines
 
     def put_back(self, lines: Iterable[Line]) -> None:
-        """Put lines back that could not be written."""
         with self._lock:
             self._lines[:0] = lines
             self._bytes = sum(len(line.content) for line in self._lines)
@@ -68,11 +66,7 @@ _LEVELS_LENGTH: Final = 1000
 
 @dataclass(frozen=True)
 class Coverage:
-    """State that no entry of a blob is before `first`, after `last`, or of a level outside `levels`.
-
-    :param first: when the first entry was logged
-    :param last: when the last one was, or may be, logged
-    """
+    """State that no entry of a blob is before `first`, after `last`, or of a level outside `levels`."""
 
     first: datetime
     last: datetime
@@ -104,22 +98,18 @@ class Block:
 
     @property
     def hour(self) -> datetime:
-        """The hour of its entries."""
         return hour_of(self.first)
 
     @property
     def first(self) -> datetime:
-        """When the first entry was logged."""
         return self.lines[0].at
 
     @property
     def last(self) -> datetime:
-        """When the last entry was logged."""
         return self.lines[-1].at
 
     @property
     def content(self) -> bytes:
-        """The bytes to append."""
         return b"".join(line.content for line in self.lines)
 
     def coverage(self, ahead: timedelta) -> Coverage:
@@ -145,12 +135,7 @@ def blocks(lines: Sequence[Line]) -> Iterator[Block]:
 
 @dataclass
 class Segment:
-    """A blob that this writer created and appends to.
-
-    :param coverage: what its metadata says
-    :param last: when its last entry was logged
-    :param size: its length in bytes
-    """
+    """A blob that this writer created and appends to; `coverage` is what its metadata says."""
 
     name: LogName
     coverage: Coverage
@@ -191,11 +176,7 @@ class Segments:
         self._numbers: dict[datetime, int] = {}
 
     def take(self, block: Block) -> Segment | None:
-        """Reserve a blob that the block can be appended to; None if there is none.
-
-        The entries of a blob are in time order, so of the blobs that fit, this is the one whose last entry is the
-        latest.
-        """
+        """Reserve a blob for the block; None if there is none. Of those that fit, its last entry is the latest."""
         with self._lock:
             fitting = [
                 segment for segment in self._idle if segment.name.hour == block.hour and segment.last <= block.first
@@ -214,7 +195,6 @@ class Segments:
             self._idle = [*self._idle, segment][-_MOST_IDLE:]
 
     def take_all(self) -> list[Segment]:
-        """Remove all idle blobs, and return them."""
         with self._lock:
             segments, self._idle = self._idle, []
         return segments
@@ -225,7 +205,6 @@ class Segments:
             return self._numbers.get(hour, 0) + 1
 
     def note_number(self, hour: datetime, number: int) -> None:
-        """Note that a number is taken."""
         with self._lock:
             highest = self._numbers.pop(hour, 0)
             self._numbers[hour] = max(highest, number)

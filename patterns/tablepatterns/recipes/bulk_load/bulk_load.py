@@ -45,8 +45,6 @@ _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
 
 @dataclass(frozen=True)
 class _Run:
-    """One call of `load`, and its progress."""
-
     input: Iterator[tuple[int, Mapping[str, Any]]]
     digest: KeyDigest
     planner: Planner
@@ -73,9 +71,9 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     PartitionKey for the fewest transactions.
 
     Consistency: each chunk is one entity group transaction, with entities and their derived rows; the load as a whole
-    is not atomic. The entities of a partition are written in input order. A window is validated before any of it is
-    sent. After an error, resume from the error's token; after a crash, from the token of a saved progress report.
-    Nothing is written twice. A resumed load treats existing entities with equal values as its own.
+    is not atomic. The entities of a partition are written in input order, and a window is validated before any of it is
+    sent. After an error, resume from the error's token; after a crash, from that of a saved progress report. Nothing is
+    written twice.
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.
@@ -122,17 +120,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     ) -> LoadResult:
         """Write all entities of an input, and return the result.
 
-        >>> from tablepatterns import EntitySet, Key, connect
-        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-        >>> staff = [{"Department": "Sales", "EmployeeId": number} for number in (1, 2, 3, None, 5)]
-        >>> load = BulkLoad(employees, window=2)
-        >>> try:
-        ...     load.load(staff)
-        ... except LoadInterrupted as stopped:
-        ...     token, position = stopped.token, stopped.position
-        >>> staff[position]["EmployeeId"] = 4
-        >>> load.load(staff, resume=token)
-        LoadResult(entities=5, already_stored=0, transactions=2, partitions=2, bytes=102, atomicity='chunk')
+        How to resume: docs/patterns/bulk_load.md.
 
         :param entities: fields or instances, as for `EntitySet.insert`; the input is read once, one window at a time
         :param mode: whether to reject or to replace existing entities, with all their properties. A resumed load with
@@ -298,7 +286,6 @@ class LoadPosition:
 
     @property
     def done(self) -> int:
-        """How many entities are known to be stored."""
         return self.read - self.open.bit_count()
 
     def is_open(self, position: int) -> bool:
@@ -310,21 +297,14 @@ class LoadPosition:
         return LoadPosition(digest, self.read, self.read + size, (1 << size) - 1)
 
     def with_done(self, positions: Collection[int]) -> LoadPosition:
-        """Return the position after some entities of the window were written."""
         return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
 
     def text(self) -> str:
-        """Return the position as URL-safe text."""
         parts = [_VERSION, self.digest, self.first, self.read, f"{self.open:x}"]
         return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode("ascii")
 
     @classmethod
     def parse(cls, token: str) -> LoadPosition:
-        """Parse the text of a position.
-
-        >>> LoadPosition.parse(LoadPosition("ab").with_window(3, "cd").with_done([1]).text())
-        LoadPosition(digest='cd', first=0, read=3, open=5)
-        """
         try:
             text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
             version, digest, first, read, still_open = json.loads(text)
@@ -349,7 +329,6 @@ class KeyDigest:
         self._hash.update("\0".join((*texts, "")).encode("utf-8", "surrogatepass"))
 
     def text(self) -> str:
-        """Return the digest of the keys so far."""
         return self._hash.hexdigest()
 
 
@@ -395,7 +374,6 @@ class Tally:
 
     @property
     def mark(self) -> LoadPosition:
-        """The current position."""
         return self.progress.mark
 
     def read(self, size: int, digest: str) -> None:

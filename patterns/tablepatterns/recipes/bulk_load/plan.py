@@ -37,12 +37,7 @@ Mode = Literal["insert", "insert_or_replace"]
 
 
 class PlannedEntity:
-    """One entity of an input, and the operations on its own rows.
-
-    :param position: its index in the input, from 0
-    :param write: the logical change, with the fields as they are stored
-    :param steps: the operations, starting with the one on the primary row
-    """
+    """One entity of an input, and the operations on its own rows, starting with the one on the primary row."""
 
     __slots__ = ("payload", "position", "rows", "steps", "write")
 
@@ -60,12 +55,10 @@ class PlannedEntity:
 
     @property
     def key(self) -> Keys:
-        """The key of the primary row."""
         return self.steps[0].operation.key
 
     @property
     def is_one_transaction(self) -> bool:
-        """Return whether it fits into one entity group transaction."""
         is_small = len(self.steps) <= limits.MAX_TRANSACTION_OPERATIONS and self.payload < limits.MAX_TRANSACTION_BYTES
         return is_small and len(self.rows) == len(self.steps)
 
@@ -97,10 +90,7 @@ class Chunk:
         return sum(step.operation.size for step in self.steps if step.operation.kind != "delete")
 
     def add(self, entity: PlannedEntity, steps: Sequence[Step]) -> bool:
-        """Add an entity with all its operations if it fits, and return whether it did.
-
-        It does not fit if it writes a row that the chunk writes already, unless entities share that row.
-        """
+        """Add an entity if it fits, and writes no row again that entities do not share; return whether it was added."""
         new_steps: dict[str, Step | None] = {}
         payload, count = self.payload, len(self._by_row)
         for step in steps:
@@ -192,13 +182,10 @@ class Planner:
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
         """Plan the write of an entity that is not stored yet."""
-        try:
+        with at_input(position):
             return await self._plan(position, self._entity_set.inserting(entity))
-        except BadInput as error:
-            raise LoadStopped(error, position) from error
 
     def check_duplicates(self, plans: Iterable[PlannedEntity]) -> None:
-        """Reject two inserts with the same key."""
         if self._mode != "insert":
             return
         positions: dict[Keys, int] = {}
@@ -210,10 +197,7 @@ class Planner:
                         raise LoadStopped(_repeated(step.operation.key, step.owner, first), plan.position)
 
     async def replan(self, plan: PlannedEntity) -> PlannedEntity | None:
-        """Plan the write of an entity again, based on the stored one; None if it is stored already.
-
-        Only a resumed load accepts an equal entity.
-        """
+        """Plan the write of an entity on what is stored; None if a resumed load finds it stored with equal fields."""
         position, fields = plan.position, plan.fields
         if not self.looks_up:
             return await self.new(position, fields)
@@ -248,7 +232,6 @@ class Planner:
         return await own_steps(self._entity_set.table, write)
 
     def may_succeed_replanned(self, error: Exception) -> bool:
-        """Return whether planning again may succeed after this error."""
         return self.lost_race(error) or (self._resumed and isinstance(error, EntityAlreadyExists))
 
     def lost_race(self, error: Exception) -> bool:
@@ -268,10 +251,7 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 class RowCache:
-    """Cache rows of one partition as they were last read or written, with their ETags; for one task or thread.
-
-    A cached row may be stale, so writes are conditional on its ETag.
-    """
+    """Cache rows of one partition for one task or thread; they may be stale, so writes are conditional on the ETags."""
 
     def __init__(self, stored: RowReader, max_per_second: Pace) -> None:
         self._stored = stored
@@ -288,7 +268,6 @@ class RowCache:
         return self._rows[keys]
 
     def forget(self) -> None:
-        """Clear the cache, because a row is stale."""
         self._rows.clear()
         self._bytes = 0
 
@@ -313,12 +292,8 @@ STALE_ROW_ERRORS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
 class PartitionPlan:
     """The unwritten entities of a partition, in order, and the chunks that write them; for one task or thread.
 
-    Each chunk is planned on the rows that the previous chunks left. Every entity is in exactly one chunk, with all its
-    operations. No chunk has more than 100 operations, reaches 4 MB or writes a row twice, and each is as large as
-    possible.
-
-
-    Guide: entity group transactions.
+    Each chunk is planned on the rows that the previous chunks left, and is as large as an entity group transaction can
+    be. Every entity is in exactly one chunk, with all its operations.
     """
 
     def __init__(self, planner: Planner, rows: RowCache, plans: Sequence[PlannedEntity]) -> None:
@@ -332,7 +307,6 @@ class PartitionPlan:
 
     @property
     def is_written(self) -> bool:
-        """Whether all entities are written."""
         return self._done == len(self._entities)
 
     @property
@@ -347,7 +321,6 @@ class PartitionPlan:
         self._unconfirmed_count = len(plans)
 
     async def chunk(self, most: int | None = None) -> Chunk:
-        """Return the next chunk, of at most `most` entities."""
         chunk, pending = Chunk(), Pending(self._rows)
         self._left, self._unconfirmed_count = {}, 1
         last = None if most is None else self._done + most
@@ -364,7 +337,9 @@ class PartitionPlan:
         return chunk
 
     async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
-        current = await self._current(entity)
+        current = entity
+        if not self._written.isdisjoint(entity.rows):
+            current = await self._planner.replan(entity) or entity
         steps = current.steps
         if self._planner.shares_rows:
             steps = await all_steps(pending, current.write, steps)
@@ -376,12 +351,6 @@ class PartitionPlan:
             if step.shares_row:
                 self._left[step.operation.key] = await pending.get(*step.operation.key)
         return True
-
-    async def _current(self, entity: PlannedEntity) -> PlannedEntity:
-        """Return an entity, planned again if earlier chunks have written its rows."""
-        if self._written.isdisjoint(entity.rows):
-            return entity
-        return await self._planner.replan(entity) or entity
 
     def wrote(self, chunk: Chunk, rows: Sequence[Entity]) -> None:
         """Note that a chunk is stored, with the new ETags of its rows."""

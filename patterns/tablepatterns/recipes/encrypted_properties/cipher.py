@@ -19,7 +19,6 @@ NONCE_BYTES: Final = 12
 
 
 def need_cryptography() -> None:
-    """Check that the `cryptography` package is installed."""
     with importing("encrypted properties need the package"):
         import_module("cryptography.hazmat.primitives.ciphers.aead")
 
@@ -29,10 +28,7 @@ def new_content_key() -> bytes:
 
 
 def encrypt(key: bytes, plaintext: bytes, associated: bytes) -> bytes:
-    """Return the nonce, the ciphertext and the tag.
-
-    The nonce is random, and a key is used for one write of one entity, so that no pair of them repeats.
-    """
+    """Return a random nonce, the ciphertext and the tag; a key is for one write of one entity, so no pair repeats."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = os.urandom(NONCE_BYTES)
@@ -54,13 +50,7 @@ _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
 
 
 def to_bytes(name: str, value: Any) -> bytes:
-    r"""Return a typed value in a stable binary form.
-
-    Text and bytes may be longer than a property; every other type must be a property type. Errors do not show values.
-
-    >>> to_bytes("Salary", Int64(5))
-    b'l\x00\x00\x00\x00\x00\x00\x00\x05'
-    """
+    """Return a typed value in a stable form; texts may be longer than a property. Errors do not show values."""
     try:
         return _to_bytes(typed(name, value))
     except BadInput as error:

@@ -60,8 +60,6 @@ When: TypeAlias = Callable[[str, str, str], bool]
 class Header:
     """The property that names an entity's encrypted properties and holds their wrapped content key, in plain JSON.
 
-    :param wrapped: the wrapped content key, and the id of the key-encryption key
-    :param names: the properties that are encrypted with the content key
     :param blind: the id of the key of the blind indexes, if there are any
     """
 
@@ -70,7 +68,6 @@ class Header:
     blind: str | None = None
 
     def text(self) -> str:
-        """Return the header as it is stored."""
         plain: dict[str, Any] = {
             "v": _VERSION,
             "kid": self.wrapped.kid,
@@ -96,10 +93,7 @@ class Header:
 
 
 def associated(header: Header, table: str, key: tuple[str, str], name: str) -> bytes:
-    """Return the associated data of a ciphertext: table, primary keys, property, and all encrypted names.
-
-    Each part is prefixed with its length, so that no two places have the same associated data.
-    """
+    """Return the associated data of a ciphertext; the length before each part keeps any two places different."""
     parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
     encoded_parts = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded_parts)
@@ -151,8 +145,7 @@ class EncryptedProperties(PropertyMapping):
     Use it for values that administrators, backups and logs must not reveal, such as salaries. PartitionKey, RowKey and
     Timestamp are never encrypted: do not put secrets in them.
 
-    >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns import LocalKey
+    >>> from tablepatterns import EntitySet, Key, LocalKey, connect
     >>> storage, sealed = connect(), EncryptedProperties(["Salary", "Ssn"], keys=LocalKey.generate("payroll-2026"))
     >>> staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[sealed])
     >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Salary": 90_000, "Ssn": "078-05-1120"})
@@ -163,9 +156,9 @@ class EncryptedProperties(PropertyMapping):
     (<class 'bytes'>, <class 'bytes'>)
 
     Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
-    key-encryption key, in the property `EncryptedWith`. Values keep their types. A ciphertext is bound to its table,
-    entity and property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing
-    plaintext. It is not bound to the account, so tables can be copied. Indexes copy the ciphertext.
+    key-encryption key, in the property `EncryptedWith`. Values keep their types; indexes copy the ciphertext. A
+    ciphertext is bound to its table, entity and property: if it was moved, altered or removed, reading raises
+    `DecryptionFailed`, without showing plaintext.
 
     Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
     since it would leave properties under the old content key. A plain value in a declared property is accepted unless
@@ -254,20 +247,7 @@ class EncryptedProperties(PropertyMapping):
     def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
         """Return the blind-index hashes of values, to use as index fields or in a filter.
 
-        A value must equal the stored one, including case and type.
-
-        >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-        >>> from tablepatterns import LocalKey
-        >>> sealed = EncryptedProperties(
-        ...     ["Email"], keys=LocalKey.generate("k"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
-        ... )
-        >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{EmailHash}"))
-        >>> key = Key("{Department}", "empid_{EmployeeId:06d}")
-        >>> staff = EntitySet(connect(), "Staff", key, derived=[by_email], mappings=[sealed])
-        >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
-        >>> asked = sealed.blind("Staff", Email="jonesj@contoso.com")
-        >>> staff.find(by_email, Department="Sales", **asked)["EmployeeId"]
-        223
+        A value must equal the stored one, including case and type. An example: docs/patterns/encrypted_properties.md.
 
         :param table: the name of the table
         :param fields: values of properties that have a blind index

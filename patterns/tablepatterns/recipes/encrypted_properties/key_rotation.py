@@ -50,8 +50,7 @@ class KeyRotation(Pattern[Account_co]):
     Use it when a key is old or may have leaked. First deploy the new key in front of the old one to every writer; then
     call `rotate`, then `in_use`. Retire the old key once `in_use` no longer counts it.
 
-    >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns import LocalKey
+    >>> from tablepatterns import EntitySet, Key, LocalKey, connect
     >>> old, new = LocalKey.generate("1"), LocalKey.generate("2")
     >>> storage, key = connect(), Key("{Department}", "{Name}")
     >>> before = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=old)])
@@ -191,8 +190,6 @@ class KeyRotation(Pattern[Account_co]):
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads some properties of the rows of a table."""
-
     table: Table
     names: Sequence[str]
 

@@ -174,19 +174,14 @@ class KeyRing:
 
     @property
     def current(self) -> str:
-        """The id of the key that encrypts."""
         return self._current.get_kid()
 
     async def wrap(self, content_key: bytes) -> Wrapped:
-        """Return a content key, encrypted for storage."""
         wrapped = await settled(self._current.wrap_key(content_key))
         return Wrapped(self._current.get_kid(), self._current.get_key_wrap_algorithm(), wrapped)
 
     async def unwrap(self, wrapped: Wrapped, whose: str) -> bytes:
-        """Return a stored content key, decrypted.
-
-        :param whose: the name of the entity in errors
-        """
+        """Return a stored content key, decrypted; errors call its entity `whose`."""
         key = self._keys.get(wrapped.kid) or (self._resolve(wrapped.kid) if self._resolve else None)
         if key is None:
             text = f"{whose} was encrypted with the key {wrapped.kid!r}, and the keys are {', '.join(self._keys)}"

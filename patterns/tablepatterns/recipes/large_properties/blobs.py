@@ -24,20 +24,7 @@ _SPELLED: Final = re.compile(r"(?:~[0-9A-F]{2})+")
 
 @dataclass(frozen=True)
 class BlobName:
-    """The name of a blob: the table, entity and property that its value belongs to.
-
-    >>> name = BlobName("Employees", ("Sales", "jo.jones"), "Photo", "0" * 32, is_text=False)
-    >>> str(name)
-    'employees/Sales/jo~2Ejones/Photo/00000000000000000000000000000000.bin'
-    >>> BlobName.parse(str(name)).key
-    ('Sales', 'jo.jones')
-
-    :param table: the name of the table; its case does not count
-    :param key: the PartitionKey and the RowKey of the primary row
-    :param field: the name of the property
-    :param id: 32 hexadecimal digits
-    :param is_text: whether the value is a text rather than bytes
-    """
+    """The name of a blob: the table, whose case does not count, the entity, the property, and 32 hexadecimal digits."""
 
     table: str
     key: tuple[str, str]
@@ -63,19 +50,10 @@ class BlobName:
             return None
 
     def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
-        """Return whether the blob belongs to this property of this entity.
-
-        >>> name = BlobName("Employees", ("Sales", "1"), "Photo", "0" * 32, is_text=False)
-        >>> name.is_of("employees", ("Sales", "1"), "Photo"), name.is_of("Employees", ("Sales", "2"), "Photo")
-        (True, False)
-        """
         return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
 
     def check(self) -> BlobName:
-        """Return this name, or reject it if it is too long, with the suffix of an orphan mark.
-
-        :raises LimitExceeded: it is too long
-        """
+        """Return this name, or reject it if it is too long, with the suffix of an orphan mark."""
         length = len(str(self)) + len(ORPHAN)
         if length > BLOB_NAME_MAX_LENGTH:
             rule = f"a blob's name, which includes the entity's keys, has at most {BLOB_NAME_MAX_LENGTH} characters"
@@ -84,16 +62,11 @@ class BlobName:
 
 
 def escaped(text: str) -> str:
-    """Return a text as a segment of a blob's name, which is reversible and never empty.
-
-    >>> escaped("jo@contoso.com"), escaped("")
-    ('jo~40contoso~2Ecom', '~')
-    """
+    """Return a text as a segment of a blob's name, which is reversible and never empty."""
     return _ESCAPED.sub(_spelled, text) or "~"
 
 
 def prefix_of(table: str) -> str:
-    """Return the common prefix of the names of a table's large values."""
     return f"{table.lower()}/"
 
 
@@ -106,9 +79,6 @@ def linked(value: object, container: str) -> BlobName | None:
     """Return the name of the blob that a property has the address of, or None if it has no address.
 
     The host is ignored: a table and its blobs may have been copied to another account.
-
-    :param container: the container of the large values
-    :raises LargeValueMissing: the address is in another container
     """
     match = _LINK.fullmatch(value) if isinstance(value, str) else None
     name = BlobName.parse(match[2]) if match else None
@@ -164,7 +134,6 @@ class Batch:
 
     @property
     def last(self) -> str:
-        """The last RowKey of the entities."""
         return max((blob.name.key[1] for blob in self.blobs), key=ordinal)
 
     def add(self, name: BlobName, facts: BlobFacts) -> None:
@@ -178,11 +147,7 @@ class Batch:
 
 
 async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
-    """Yield blobs in batches of one partition; the blobs of an entity are in one batch. Other blobs are skipped.
-
-    :param blobs: sorted by name, as the service lists them
-    :param is_ours: returns whether to include a blob
-    """
+    """Yield blobs, sorted by name, in batches of one partition; those of an entity are in one. Others are skipped."""
     batch: Batch | None = None
     key: tuple[str, str] | None = None
     async for facts in blobs:

@@ -62,14 +62,13 @@ class LargeProperties(PropertyMapping):
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
     A value of more than `above` bytes goes to a block blob, and so do the largest other values if the entity would
-    exceed 1 MiB. The property then holds the blob's address. Its name consists of table, PartitionKey, RowKey, property
-    and a new id for each write: `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
+    exceed 1 MiB. The property then holds the blob's address, in which an id is new for each write.
 
     Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So
     every address has its blob, even if a writer crashed, and a reader of an old row finds the old value.
-    `LargePropertyStore.collect_orphans` deletes blobs of overwritten values and of crashed writers. A reader or writer
-    that is slower than its grace, and a reader of an address that belongs to another entity, property or table, gets
-    `LargeValueMissing`. Other programs must not write blobs under the table's name in this container.
+    `LargePropertyStore.collect_orphans` deletes unused blobs; who is slower than its grace gets `LargeValueMissing`, as
+    does a reader of another entity's address. Other programs must not write blobs under the table's name in this
+    container.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
@@ -285,14 +284,11 @@ class Upload(Streamed):
         if self._was_sent and self._start is not None:
             self._content.seek(self._start)
         self._was_sent = True
-        return cast("Stream", iter(self._content) if _is_collection(self._content) else self._content)
+        is_collection = not hasattr(self._content, "read") and isinstance(self._content, Iterable)
+        return cast("Stream", iter(self._content) if is_collection else self._content)
 
     def __repr__(self) -> str:
         return f"<Upload of a {type(self._content).__name__}>"
-
-
-def _is_collection(content: Any) -> bool:
-    return not hasattr(content, "read") and isinstance(content, Iterable)
 
 
 def _position(content: Any) -> int | None:
@@ -301,5 +297,4 @@ def _position(content: Any) -> int | None:
 
 
 def _is_read_once(content: Any) -> bool:
-    """Return whether content is a file or an iterator."""
     return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")

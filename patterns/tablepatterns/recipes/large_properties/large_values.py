@@ -94,13 +94,12 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     CollectionReport(seen=0, marked=0, deleted=0)
 
     Consistency: a collection marks a blob as an orphan, with an empty blob `....orphan`, if it is older than the grace
-    and its address is not in its entity. A later collection deletes both once the mark is older than the grace too.
-    Several collections may run at once; if one crashes, the next one continues. Blobs of undeclared properties, and of
-    entities with other keys, are not touched.
+    and its address is not in its entity. A later one deletes both once the mark is older than the grace too. Several
+    may run at once, and after a crash the next one continues. Blobs of undeclared properties, and of entities with
+    other keys, are not touched.
 
-    Call `collect_orphans` regularly, such as every day. Choose a grace that is longer than any writer takes from the
-    first blob to the entity, any reader from the entity to the last blob, and any index in another partition to become
-    consistent.
+    Call `collect_orphans` every day or so, with a grace longer than any writer takes from the first blob to the entity,
+    any reader from the entity to the last blob, and any index in another partition to become consistent.
 
     Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
     that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
