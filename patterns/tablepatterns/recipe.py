@@ -101,7 +101,6 @@ class Account(ABC):
         requests take no time, may run them one after the other, unless a call `needs_threads`; a sync account always
         does where no thread can start.
 
-        :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
         :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
             `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
@@ -162,7 +161,6 @@ def check_key_order(account: Account, operation_name: str) -> None:
     """Reject an operation that needs results in key order if the account does not sort by key.
 
     :param operation_name: the start of the rule, such as "the newest come first"
-    :raises BadDesign: it does not
     """
     if not account._keeps_key_order:
         rule = f"{operation_name} in key order, which the Cosmos DB Table API does not give"
@@ -376,8 +374,6 @@ class AsyncStream(AsyncGenerator[T, None]):
     """The items of a stream on an async account; its errors name the table of the pattern.
 
     Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
-
-    :param name: the name of the pattern's method
     """
 
     def __init__(self, pattern: Pattern[Account], name: str, items: AsyncGenerator[T, None]) -> None:
@@ -430,8 +426,6 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     ...     return 42
     >>> finish(answer())
     42
-
-    :raises RuntimeError: the coroutine waited for something other than its account
     """
     try:
         waited_for = coroutine.send(None)

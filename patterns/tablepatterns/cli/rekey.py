@@ -133,10 +133,7 @@ def _run(move: Rekey[Any, Any], call: Callable[[Any], Coroutine[Any, Any, T]]) -
 
 
 def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Result:
-    """Return the phase, and what it allows next.
-
-    :param would: what a step would do now
-    """
+    """Return the phase, and what it allows next."""
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]

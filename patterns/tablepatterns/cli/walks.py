@@ -54,7 +54,6 @@ class Position(Protocol):
 class ResumeTokens:
     """The tokens from which interrupted work continues, in a file.
 
-    :param path: the file; it need not exist
     :param continues: whether to continue from it; otherwise its tokens are of earlier work, and are replaced
     """
 
@@ -93,9 +92,7 @@ class Walks:
     """Walks over tables, one after another: each shows its progress and can be resumed.
 
     :param command: the command, which names the resume file unless the user does
-    :param storage: the target for the function that the command names
     :param resume: the file that the user named
-    :param pace: `max_per_second` and `max_concurrency`
     """
 
     def __init__(self, command: str, storage: str | None, resume: Path | None, pace: Mapping[str, Any]) -> None:
@@ -125,7 +122,6 @@ class Walks:
         """Return the last report of a walk.
 
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
-        :param kind: the class of the reports
         :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
         token, reports = self.tokens[work], list[P]()
@@ -180,8 +176,6 @@ def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., 
     """Give a command the options `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`.
 
     It receives them as the parameter `walks`.
-
-    :param group: the command's group
     """
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:

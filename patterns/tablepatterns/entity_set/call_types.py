@@ -48,6 +48,7 @@ class Modeled(Pattern[Account_co], Generic[Account_co, E, K]):
             hooks: Any = self
             self._layer = self._layer.over(hooks)
 
+    @checked
     def entity_of(self, instance: E) -> Entity:
         """Return the entity of a model instance, for recipes that take entities; nothing is sent.
 

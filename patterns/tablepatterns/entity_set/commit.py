@@ -214,12 +214,6 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
     If another writer changed a row that entities share, the changes are planned again. The result is typed Any because
     the recipes of a set with a model return its instances.
-
-    :param retry_for: the seconds to keep retrying
-    :raises BadInput: the changes span several tables or partitions, or write one entity twice
-    :raises DuplicateIndexValue: another entity has the same key in an index
-    :raises DerivedDataMismatch: a derived row that should exist is missing
-    :raises TooMuchContention: other writers changed a shared row during every attempt
     """
     check_retry_for(retry_for)
     encoded: list[Write[Any]] = []
@@ -251,10 +245,7 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
 
 def _named_table(table: Table, writes: Sequence[Write]) -> Table:
-    """Return the table wrapped to use the stored names of the writes.
-
-    :raises BadInput: entities that share rows store one field under different names
-    """
+    """Return the table wrapped to use the stored names of the writes."""
     # Not imported above, since most sets store fields under their own names
     from .named_table import NamedTable
 
@@ -301,7 +292,6 @@ async def all_steps(pending: Pending, write: Write, entity_steps: Sequence[Step]
     """Return the steps of one change, including those on rows that entities share.
 
     :param pending: the rows after the earlier changes of the transaction; updated with this change
-    :param entity_steps: the result of `own_steps`, if it is known
     """
     completed = await write.with_lookups(pending)
     if entity_steps is None or completed is not write:
@@ -412,8 +402,6 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     """Submit the steps as one transaction, and update the derived rows outside the partition.
 
     Intents for those rows are sent first, and deleted once the rows are up to date.
-
-    :param retry_for: the seconds to keep retrying conflicts on rows outside the partition
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}

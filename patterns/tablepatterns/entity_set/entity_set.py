@@ -288,10 +288,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return await contended(self.account, attempt, retry_for)
 
     def _store_of(self, via: Any, method: str, word: str) -> Any:
-        """Return the table or other store of the rows of derived data that has a method.
-
-        :param word: what has the method, in errors
-        """
+        """Return the table or other store of the rows of derived data that has a method."""
         if not hasattr(via, method):
             rule = f"it must be {word}, not {'None' if via is None else type(via).__name__}"
             raise BadInput("via", via, rule, f"pass {word}")
@@ -487,10 +484,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
-        """Read the primary row, if an entity was read from a row whose ETag does not guard it.
-
-        :raises EntityChanged: the primary row differs from what was read
-        """
+        """Read the primary row, if an entity was read from a row whose ETag does not guard it."""
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading) or self._guards(reading.source.shape):
             return

@@ -69,10 +69,7 @@ class Intent:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Intent:
-        """Return the intent in the body of a message.
-
-        :raises BadMessage: the body holds no intent
-        """
+        """Return the intent in the body of a message."""
         try:
             return cls(UUID(body["id"]), tuple(_claim(entry["row"], entry["traces"]) for entry in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -109,11 +106,7 @@ Assumed: TypeAlias = Mapping[Trace, Entity | None]
 class Intents:
     """The intents of one set, and the `Handler` that processes them.
 
-    :param account: where the queue is
-    :param rows: the derived rows of the set
     :param derived: the derived data outside the primary's partition
-    :param kind: the kind of the messages
-    :param queue: the queue of the messages
     :param seconds: the seconds that a message stays hidden after it is sent or renewed
     """
 
@@ -165,10 +158,7 @@ class Intents:
         return self._queue.name
 
     def claim(self, change: Change) -> Claim | None:
-        """Return the rows that a change may make stale; None if there are none.
-
-        :raises BadInput: the service would reject a row derived from the changed entity
-        """
+        """Return the rows that a change may make stale; None if there are none."""
         traces: list[Trace] = []
         for name, derived in self._derived.items():
             for keys in derived.affected_keys(change):
@@ -187,10 +177,7 @@ class Intents:
         )
 
     def derived(self, trace: Trace) -> Derived:
-        """Return the derived data that a trace names.
-
-        :raises BadMessage: the set has no derived data of that name
-        """
+        """Return the derived data that a trace names."""
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
             raise BadMessage("derived data", NOT_SHOWN, rule, "process the message in the program that declares it")
@@ -201,12 +188,7 @@ class Intents:
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
     async def reserve(self, trace: Trace, change: Change, sent_intent: SentIntent, retry_for: float) -> Entity | None:
-        """Reserve a unique key for an entity about to be written; return the row, or None if the index is not unique.
-
-        :raises DuplicateIndexValue: another entity has the key, or is about to
-        :raises EntityChanged: another writer of the same entity, or of one that gives up the key, is changing it
-        :raises LeaseLost: the message of the intent was delivered to another process
-        """
+        """Reserve a unique key for an entity about to be written; return its row, None if the index is not unique."""
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
@@ -232,11 +214,6 @@ class Intents:
         """Update the rows that a message names; afterwards the message may be deleted.
 
         Cost: for each entity 2 transactions, and for each row 1, or 2 if it was stale; more under concurrent writes.
-
-        :param retry_for: the seconds to keep retrying under concurrent writes
-        :raises BadMessage: the message cannot be read, or names derived data that the set does not have
-        :raises LeaseLost: the message was delivered to another process
-        :raises TooMuchContention: other writers won every attempt; the message must be delivered again
         """
         await self.reconcile_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
@@ -245,9 +222,7 @@ class Intents:
     ) -> None:
         """Update the rows that an intent names, and repeat for each entity that changed during the update.
 
-        :param lease: the lease of the intent's message
         :param known_primaries: the entities that were just written and their expected rows, which saves reading them
-        :param retry_for: the seconds to keep retrying while others write an entity
         """
         calls = [
             self._reconcile(lease, claims, intent.id, retry_for, known_primaries)
@@ -257,10 +232,7 @@ class Intents:
         await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 
     def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
-        """Split claims into those of each message.
-
-        :raises LimitExceeded: entities that pass unique keys to each other do not fit into one message
-        """
+        """Split claims into those of each message."""
         groups = self._groups(claims)
         claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
@@ -403,10 +375,7 @@ class SentIntent:
 
 
 class SentIntents:
-    """The intents that were sent for one transaction.
-
-    :param retry_for: the seconds to keep retrying while others write the same rows
-    """
+    """The intents that were sent for one transaction."""
 
     def __init__(self, retry_for: float) -> None:
         self._sent: list[SentIntent] = []
@@ -417,9 +386,6 @@ class SentIntents:
         """Send intents for changes that make rows outside the partition stale, and reserve unique keys.
 
         Cost: 1 transaction for each message, and 1 for each unique key.
-
-        :raises DuplicateIndexValue: another entity has the key; nothing has changed
-        :raises LeaseLost: the lease ended, and the message was delivered to another process; nothing has changed
         """
         claimed = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
@@ -514,7 +480,7 @@ def intents_of(
 ) -> Intents:
     """Return the intents of a set with derived data outside the primary's partition.
 
-    :param queue: the name of the queue; None for the default
+    :param queue: the name of the queue; None for that of the table with `-intents`
     :param lease: the seconds that a message stays hidden
     """
     table = rows.primaries.name.lower()

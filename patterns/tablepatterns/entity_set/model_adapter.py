@@ -27,12 +27,7 @@ log: Final = logging.getLogger("tablepatterns.models")
 
 
 class ModelAdapter(Generic[M]):
-    """Converts between the instances of a model and the entities of a set.
-
-    :param types: the class, or the classes, of the entities
-    :param home: the set
-    :param on_unrecognized: what to do with an entity that was read and does not fit the model
-    """
+    """Converts between the instances of a model and the entities of a set."""
 
     def __init__(self, types: SingleModel[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
         self.types = types
@@ -71,33 +66,21 @@ class ModelAdapter(Generic[M]):
             log.warning("skipped entity %d of the table %s since the start: %s", number, table, message_of(error))
 
     def value_of(self, entity: Entity) -> M:
-        """Return an instance with the fields of a stored entity.
-
-        :raises UnrecognizedEntity: the entity does not fit the model
-        """
+        """Return an instance with the fields of a stored entity."""
         model, version = self.types.of_entity(entity)
         return model.value(entity, version)
 
     def version_of(self, entity: Entity) -> int:
-        """Return the model version in which an entity was written.
-
-        :raises UnrecognizedEntity: the version is not one of the model's, such as a newer one
-        """
+        """Return the model version in which an entity was written."""
         return self.types.of_entity(entity)[1]
 
     def new_fields(self, instance: object) -> dict[str, Any]:
-        """Return the fields of a new entity.
-
-        :raises BadInput: it is not an instance of the model
-        """
+        """Return the fields of a new entity."""
         model = self.types.of_instance(instance)
         return self.types.marked(model.fields(instance), model)
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Reject the stored form of an entity that does not fit the model.
-
-        :raises BadProperty: it does not
-        """
+        """Reject the stored form of an entity that does not fit the model."""
         entity = Entity({name: value for name, value in fields.items() if value is not None})
         model, version = self.types.of_entity(entity)
         model.accepted(model.upgraded(entity, version))
@@ -137,10 +120,7 @@ class ModelAdapter(Generic[M]):
         return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the stored form of changed fields.
-
-        :raises BadInput: the model has no such field
-        """
+        """Return the stored form of changed fields."""
         for name in changes:
             if name not in self.model.members:
                 rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
@@ -150,10 +130,7 @@ class ModelAdapter(Generic[M]):
         return {name: value for name, value in fields.items() if value is not None}
 
     def remembered(self, instance: object) -> Entity:
-        """Return a copy of the entity of an instance, to be written.
-
-        :raises BadInput: the set has neither read nor written the instance
-        """
+        """Return a copy of the entity of an instance, to be written."""
         self.types.of_instance(instance)
         entity = INSTANCES.entity(instance, self.home)
         if entity is not None:
@@ -210,10 +187,7 @@ def adapter_of(
     versions: Iterable[tuple[int, Upgrade]],
     on_unrecognized: OnUnrecognized,
 ) -> ModelAdapter[M]:
-    """Check a model against the other parts of a set, and return its adapter.
-
-    :raises BadDesign: the class cannot be the model of the set
-    """
+    """Check a model against the other parts of a set, and return its adapter."""
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
@@ -239,10 +213,7 @@ def key_of_derived(derived: Derived, primary: Key) -> Key | None:
 
 
 def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
-    """Return the upgrades of a model in the order of versions, starting from version 1.
-
-    :raises BadDesign: there is a gap between the versions
-    """
+    """Return the upgrades of a model in the order of versions, starting from version 1."""
     ordered_versions = sorted(versions, key=lambda item: item[0])
     for number, (version, _) in enumerate(ordered_versions, 1):
         if version != number:

@@ -30,11 +30,7 @@ M = TypeVar("M")
 
 
 class ModelLayer(SetHooks[M]):
-    """Converts what a set with a model takes and returns, in front of what the set does with entities.
-
-    :param adapter: converts between instances and entities
-    :param entities: reads and writes the entities
-    """
+    """Converts what a set with a model takes and returns, in front of what the set does with entities."""
 
     def __init__(self, adapter: ModelAdapter[M], entities: SetHooks[Any]) -> None:
         self.adapter = adapter
@@ -45,10 +41,7 @@ class ModelLayer(SetHooks[M]):
         return ModelLayer(self.adapter, entities)
 
     def takes(self, name: str, value: object) -> bool:
-        """Whether an argument of a call may be an instance, or a function of one; which class it has is checked later.
-
-        :param name: the name of the parameter
-        """
+        """Whether an argument of this name may be an instance, or a function of one; its class is checked later."""
         if name == "change":
             return callable(value) or isinstance(value, self.adapter.types.classes)
         return name == "entity"
@@ -283,21 +276,14 @@ def layer_of(
     versions: Iterable[tuple[int, Upgrade]],
     on_unrecognized: OnUnrecognized,
 ) -> ModelLayer[M]:
-    """Check a model against the other parts of a set, and return the layer in front of it.
-
-    :raises BadDesign: the class cannot be the model of the set
-    """
+    """Check a model against the other parts of a set, and return the layer in front of it."""
     return ModelLayer(adapter_of(model, home, derived, mappings, versions, on_unrecognized), entities)
 
 
 def as_declared(
     model: type[Any] | OneOf[Any], table: Table, mappings: Sequence[PropertyMapping]
 ) -> tuple[Table, StoredNames | None, Sequence[PropertyMapping]]:
-    """Return a set's table, the stored names of fields if they differ, and the mappings, as the class declares them.
-
-    :raises BadDesign: two fields have the same stored name, or one is a system property of the service; or the set
-        lacks a mapping that the model assigns a field to
-    """
+    """Return a set's table, the stored names of fields if they differ, and the mappings, as the class declares them."""
     classes = model.classes if isinstance(model, OneOf) else (model,)
     stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class Pending:
-    """Stored rows, each read once, with writes that have not been sent.
-
-    :param stored: where the rows are
-    """
+    """Stored rows, each read once, with writes that have not been sent."""
 
     def __init__(self, stored: RowReader) -> None:
         self._stored = stored

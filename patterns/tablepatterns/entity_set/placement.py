@@ -86,13 +86,7 @@ Placement: TypeAlias = InPartition | InTable | InBlobs
 
 
 def check_partition(name: str, key: Key, primary: Key, placement: Placement) -> None:
-    """Reject rows whose key contradicts their placement.
-
-    :param name: what the error calls them
-    :param key: their key
-    :param primary: the key of the entities
-    :raises BadDesign: the key contradicts the placement
-    """
+    """Reject rows whose key contradicts their placement."""
     shares = key.partition_template == primary.partition_template
     if isinstance(placement, InPartition) and not shares:
         rule = f"its rows must share the primary's partition, {primary.partition_template!r}"

@@ -68,10 +68,7 @@ class Schema:
 
 
 def check_filter(schema: Schema, where: Filter) -> None:
-    """Reject a filter on fields that entities do not have, and with values that their fields never equal.
-
-    :raises BadFilter: a field is undeclared, or of a different type
-    """
+    """Reject a filter on fields that entities do not have, and with values that their fields never equal."""
     for comparison in comparisons(where):
         field_type = schema.fields.get(comparison.name)
         if field_type is None:

@@ -67,11 +67,7 @@ _LOOKS: Final = 3
 
 
 class Inspector:
-    """Compares one kind of derived data with its entities.
-
-    :param rows: the derived rows of the set
-    :param derived: the kind
-    """
+    """Compares one kind of derived data with its entities."""
 
     def __init__(self, rows: DerivedRows, derived: Derived) -> None:
         self._rows = rows
@@ -87,11 +83,7 @@ class Inspector:
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known_rows: Mapping[Keys, Entity]) -> list[Drift]:
-        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`.
-
-        :param primary: the entity as it was read
-        :param known_rows: rows of the same page, by their keys
-        """
+        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`."""
         drifts = [
             await self.drift(keys, primary.row)
             for keys in self.keys(primary)
@@ -109,9 +101,6 @@ class Inspector:
         """Return the orphaned parts of a row; None if the row is not of this kind.
 
         Cost: 1 transaction for each entity that is not in `known`.
-
-        :param row: any row of the table
-        :param known_primaries: the entities of the same page, by the keys of their primary rows
         """
         owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:

@@ -19,11 +19,7 @@ from .walk import TablePage, Walk, WalkReport
 
 @dataclass(frozen=True)
 class Misfit:
-    """A row that fits neither a key of the set nor its model.
-
-    :param row: the keys of the row
-    :param reason: what does not fit
-    """
+    """A row that fits neither a key of the set nor its model."""
 
     row: Keys
     reason: str
@@ -34,9 +30,7 @@ class RowCheck(WalkReport):
     """The progress or the result of one check; earlier calls are not included.
 
     :param rows: how many rows were read, with those of derived data
-    :param entities: how many of them are entities of the set
     :param earlier: how many entities were written in an earlier version of the model
-    :param misfits: the rows that do not fit
     :param token: the token to `resume` from, also in another process; None at the end
     """
 
@@ -61,9 +55,6 @@ async def check_rows(
 
     Rows of its derived data, and of other sets that this connection declares, belong there. Cost: 1 transaction for
     each page of up to 1,000 rows, and that of reading large properties.
-
-    :param entity_set: the set, or a pattern that has one
-    :param progress: called after each page with the result so far, whose `token` resumes from there
     """
     rows, checker = derived_rows(entity_set), _Checker(entity_set)
     pool = Pool(entity_set.account, max_per_second, max_concurrency)

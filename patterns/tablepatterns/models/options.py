@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from ..argument_types import checked
 from ..entity import Entity, storable
 from ..errors import BadDesign, UnrecognizedEntity
 
@@ -54,6 +55,7 @@ class OneOf(Generic[M]):
     Guide: working with heterogeneous entity types; inheritance.
     """
 
+    @checked
     def __init__(
         self,
         *classes: type[M],

@@ -42,12 +42,8 @@ _log: Final = logging.getLogger(__name__)
 class DualWriter(Pattern[Account_co]):
     """The two sets of a move, its phase and its messages.
 
-    :param account: where the phase and the messages are
     :param old_set: the set to move, without its model
     :param new_set: the set to move to, without its model
-    :param phases: the phase of the move
-    :param queue: the name of the queue of the messages
-    :param kind: the kind of the messages
     :param lease: the seconds that a message stays hidden
     :param refresh: the seconds that readers use a phase that they have read
     :param max_pause: the seconds that writers wait for a change of the phase before they cancel it
@@ -89,10 +85,7 @@ class DualWriter(Pattern[Account_co]):
         return self._remember_state(await self._phases.read(), asked_at)
 
     async def change_state(self, state: State, **changes: Any) -> State:
-        """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
-
-        :raises Overtaken: it has changed since
-        """
+        """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
         asked_at = self.account.now()
         return self._remember_state(await self._phases.change(state, **changes), asked_at)
 
@@ -136,8 +129,6 @@ class DualWriter(Pattern[Account_co]):
         """Wait until writers may continue, and return the state then.
 
         If that takes too long, the process that changes the phase may have crashed, so its change is canceled.
-
-        :param state: one in which writers wait
         """
         last_state, since, pause = state, self.account.now(), _FIRST_WAIT
         while True:
@@ -177,7 +168,6 @@ class DualWriter(Pattern[Account_co]):
         :param act: the write to the primary table; it is called again if the process has stalled before it
         :param before: the fields before the change; None for a new entity
         :param after: the fields after the change; None if the entity is deleted
-        :param retry_for: the seconds to keep retrying the copy while others write the entity
         """
         claim = self.claim(before, after)
         while True:
@@ -232,7 +222,6 @@ class DualWriter(Pattern[Account_co]):
         """Check after a write that its message existed until then, so that the phase cannot have changed before.
 
         :return: the lease; None if the move is committed, so that there are no copies
-        :raises OutcomeUnknown: the message is gone, and the primary table is another one now
         """
         try:
             await lease.renew_if_due()
@@ -301,10 +290,7 @@ class DualWriter(Pattern[Account_co]):
         await self.note([problem for problems in problem_lists for problem in problems])
 
     async def process_messages(self, seconds: int) -> int:
-        """Process all messages that can be received now, and return how many there were.
-
-        :param seconds: the seconds that a received message stays hidden
-        """
+        """Process all messages that can be received now, and return how many there were."""
         handled = 0
         while True:
             since = self.account.now()

@@ -56,12 +56,7 @@ class _Read(NamedTuple):
 
 
 class RekeyAdapter(ModelAdapter[Any]):
-    """Converts between instances of the model of both sets and their entities.
-
-    :param adapter: the adapter of one of the sets
-    :param home: what the entities of the move are remembered under
-    :param key_fields: the fields of both keys
-    """
+    """Converts between instances of the model of both sets and their entities."""
 
     def __init__(self, adapter: ModelAdapter[Any], home: SetIdentity, key_fields: tuple[str, ...]) -> None:
         super().__init__(adapter.types, home, adapter.on_unrecognized)
@@ -345,10 +340,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         return primary, False
 
     def _check_copies(self, state: State, fields: Iterable[str]) -> None:
-        """Reject a read of copies that may not be complete.
-
-        :raises BadKey: they may not
-        """
+        """Reject a read of copies that may not be complete."""
         if state.phase is Phase.COMMITTED:
             rule = "the move is committed, so entities are found by the new key only"
             raise BadKey("fields", [*fields], rule, f"give {', '.join(self._writer.new_set.key.fields)}")
@@ -407,10 +399,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         return entity
 
     async def _guarded(self, entity: Entity, primary: EntitySet[Account]) -> Entity:
-        """Return an entity as the primary set has read it.
-
-        :raises EntityChanged: it was read from a table that is not the primary one any more, or it has changed since
-        """
+        """Return an entity as the primary set has read it."""
         read = _reading(entity)
         self._identity.check(entity)
         if not read.is_copy:
@@ -430,10 +419,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
 
 def _check_filter(where: Filter | None) -> None:
-    """Reject a filter on the keys of one table, which would silently match nothing in the other one.
-
-    :raises BadFilter: it names PartitionKey or RowKey
-    """
+    """Reject a filter on the keys of one table, which would silently match nothing in the other one."""
     for comparison in () if where is None else comparisons(where):
         if comparison.name in ("PartitionKey", "RowKey"):
             rule = "each phase of a move builds it from other fields"

@@ -84,8 +84,6 @@ class FencedTable(Table):
 
         An insert replaces a tombstone, on condition of its ETag. The process must still have its lease once it has read
         the tombstone: until it loses the lease, no other process bumps the row.
-
-        :raises LeaseLost: the message was delivered to another process; nothing has changed
         """
         fenced = [*map(self._fenced, operations)]
         replaced: set[int] = set()
@@ -131,10 +129,7 @@ class FencedTable(Table):
         return [await self.raw(*operation.key) for operation in operations]
 
     async def bump(self, keys: Keys) -> None:
-        """Give a row another ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2 transactions.
-
-        :raises Overtaken: another process wrote the row
-        """
+        """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2 transactions."""
         row = await self.raw(*keys)
         if row is None:
             operation = Operation.insert(_row(keys))
@@ -157,10 +152,7 @@ class _FencedNamedTable(FencedTable, NamedTable):
 
 
 def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool]) -> EntitySet[Any]:
-    """Return a view of a set, without its model, whose deletes leave tombstones while they must.
-
-    :param leaves_tombstones: whether they must now
-    """
+    """Return a view of a set, without its model, whose deletes leave tombstones while they must."""
     inner = entity_set.without_model()
     table: FencedTable
     if isinstance(inner.table, NamedTable):

@@ -46,10 +46,7 @@ class Claim:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> list[Claim]:
-        """Return the claims in the body of a message.
-
-        :raises BadMessage: the body holds no claims
-        """
+        """Return the claims in the body of a message."""
         try:
             return [cls(_all_keys(claim["old"]), _all_keys(claim["new"])) for claim in body["entities"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -74,7 +71,6 @@ class Mirror:
     """Copies the entities of one set to another.
 
     :param source: the set of the primary table, as recipes see it, without its model
-    :param target: the set of the copies
     """
 
     source: EntitySet[Account]
@@ -133,8 +129,6 @@ class Mirror:
         :param known_entities: entities just written, by their keys, None for a deleted one; these are not read first
         :param absent: the keys of copies that most likely do not exist; these are not read first
         :return: the entities that cannot be copied
-        :raises LeaseLost: the message was delivered to another process
-        :raises TooMuchContention: others wrote the entities during every attempt
         """
         entities_by_key: dict[Keys, Entity | None] = dict(known_entities or {})
         expected_absent = set(absent)
