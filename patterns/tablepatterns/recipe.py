@@ -291,21 +291,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]: ...
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
-        if pattern is None:
-            self._of_class = self._of_class or _of_class(self)
-            return self._of_class
-        if not pattern.account._is_sync:
-            return MethodType(self._function, pattern)
-        plain = pattern._plain.get(self)
-        if plain is None:
-            awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern._bound_async())
-
-            @functools.wraps(awaited)
-            def call(*args: P.args, **kwargs: P.kwargs) -> T:
-                return finish(awaited(*args, **kwargs))
-
-            plain = pattern._plain[self] = call
-        return plain
+        return _bound(self, pattern, finish)
 
 
 class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
@@ -337,21 +323,31 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], AsyncIterator[T]]: ...
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
-        if pattern is None:
-            self._of_class = self._of_class or _of_class(self)
-            return self._of_class
-        if not pattern.account._is_sync:
-            return MethodType(self._function, pattern)
-        plain = pattern._plain.get(self)
-        if plain is None:
-            awaited = MethodType(self._function, pattern._bound_async())
+        return _bound(self, pattern, finish_each)
 
-            @functools.wraps(awaited)
-            def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-                return finish_each(awaited(*args, **kwargs))
 
-            plain = pattern._plain[self] = call
-        return plain
+def _bound(
+    descriptor: recipe[..., Any] | stream[..., Any], pattern: Pattern[Account] | None, finish_call: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """Return a recipe or a stream as an attribute of a pattern, or of its class.
+
+    :param finish_call: returns the result of a call on a sync account
+    """
+    if pattern is None:
+        descriptor._of_class = descriptor._of_class or _of_class(descriptor)
+        return descriptor._of_class
+    if not pattern.account._is_sync:
+        return MethodType(descriptor._function, pattern)
+    plain = pattern._plain.get(descriptor)
+    if plain is None:
+        awaited: Callable[..., Any] = MethodType(descriptor._function, pattern._bound_async())
+
+        @functools.wraps(awaited)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return finish_call(awaited(*args, **kwargs))
+
+        plain = pattern._plain[descriptor] = call
+    return plain
 
 
 def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., Any]:

@@ -105,10 +105,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Guide: range query; server-side projection.
         """
-        index, key_fields = via_and_fields(via, key, fields)
-        return (self._layer or self)._items(
-            Selection(key_fields, index, _condition(where), allow, select), MAX_PAGE_ENTITIES
-        )
+        selection = _selection(*via_and_fields(via, key, fields), where, allow, select)
+        return (self._layer or self)._items(selection, MAX_PAGE_ENTITIES)
 
     @recipe
     async def page(
@@ -136,10 +134,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
-        index, key_fields = via_and_fields(via, key, fields)
-        return await (self._layer or self)._page(
-            Selection(key_fields, index, _condition(where), allow, select), size, token
-        )
+        selection = _selection(*via_and_fields(via, key, fields), where, allow, select)
+        return await (self._layer or self)._page(selection, size, token)
 
     @recipe
     async def take(
@@ -466,9 +462,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
         always see the entity exactly once. Derived data elsewhere is updated as for other writes; the entity keeps its
-        keys in unique indexes. The given entity gets
-        the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
-        the new key. For another partition use `PartitionMove`.
+        keys in unique indexes. The given entity gets the new key and ETag, and other changes to it are written too.
+        Large properties are uploaded again, under the new key. For another partition use `PartitionMove`.
 
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
         >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})

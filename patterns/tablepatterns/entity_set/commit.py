@@ -6,7 +6,7 @@ the ETag of the row that the caller read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
@@ -227,11 +227,15 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
         table = _named_table(table, encoded)
 
     async def attempt() -> list[Entity]:
-        steps = await (plan_transaction(table, encoded) if shares_rows else plan_separately(table, encoded))
+        if shares_rows:
+            steps = await plan_transaction(table, encoded)
+        else:
+            steps = _one_per_row([step for write in encoded for step in await own_steps(table, write)])
         try:
             rows = await execute_steps(table, steps, retry_for)
         except EntityChanged as error:
-            if _is_of_shared_row(error, steps):
+            index: int | None = error.index
+            if index is not None and steps[index].shares_row:
                 raise Overtaken from error
             raise
         entities: dict[Keys, Entity] = {}
@@ -269,11 +273,6 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
     if home.account != identity_of(account):
         rule = "the change is of a set of another account"
         raise BadInput("table", home.table, rule, "make the change with a set of the transaction's account")
-
-
-async def plan_separately(rows: RowReader, writes: Iterable[Write]) -> list[Step]:
-    """Return the steps of changes that share no rows with other entities."""
-    return _one_per_row([step for write in writes for step in await own_steps(rows, write)])
 
 
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
@@ -435,11 +434,6 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     if announcement is not None:
         await announcement.complete(rows)
     return rows
-
-
-def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
-    index: int | None = error.index
-    return index is not None and steps[index].shares_row
 
 
 def _meaning(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
@@ -25,14 +26,13 @@ from ..errors import (
 )
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
-from ..messages.lease import Lease
+from ..messages.lease import Lease, process_received
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
 from ..sdk.queue import Queue
 from .derived import Change, Derived, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, reserve
 
-_AT_ONCE: Final = 32
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """The largest body in bytes that fits into a message together with its envelope, even in Base64."""
 
@@ -131,21 +131,8 @@ class Intents:
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
         """Process all intents that can be received now, and return how many there were."""
-        queue = account.queue(self.queue)
-        processed = 0
-        while True:
-            since = account.now()
-            messages = await queue.receive(_AT_ONCE, lease=lease)
-            if not messages:
-                return processed
-            for message in messages:
-                received = Lease(account, queue, message, lease, requested_at=since)
-                if received.work.kind != self.kind:
-                    continue
-                # If the lease ended, the process that received the message next completes it
-                with suppress(LeaseLost):
-                    await self.handle(received, retry_for)
-                    processed += await received.complete()
+        handle = partial(self.handle, retry_for=retry_for)
+        return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
 
     @property
     def rows(self) -> DerivedRows:
@@ -359,10 +346,6 @@ class SentIntent:
         before = self.intents.before(self.changes[claim.row])
         return [trace for trace in claim.traces if trace not in before]
 
-    def has_alone(self, trace: Trace) -> bool:
-        """Whether only this entity contributes to a row, so that its content is known without a read."""
-        return not self.intents.derived(trace).shares_rows
-
     @property
     def leaves_rows(self) -> bool:
         """Whether the changes leave rows behind that no later change would name."""
@@ -449,7 +432,7 @@ class SentIntents:
                 {
                     trace: sent_intent.reserved.get(trace)
                     for trace in sent_intent.new(claim)
-                    if sent_intent.has_alone(trace)
+                    if not sent_intent.intents.derived(trace).shares_rows
                 },
             )
             for claim in sent_intent.intent.claims

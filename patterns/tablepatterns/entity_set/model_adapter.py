@@ -140,7 +140,8 @@ class ModelAdapter(Generic[M]):
         if not can_be_remembered(instance):
             rule = "a class with slots needs one for weak references, so that its ETag can be remembered"
             hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
-        raise BadInput("entity", self._key_values(instance), rule, hint)
+        key_values = tuple(getattr(instance, name, None) for name in self.home.key.fields)
+        raise BadInput("entity", key_values, rule, hint)
 
     def entity_of(self, instance: object) -> Entity:
         """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
@@ -163,9 +164,6 @@ class ModelAdapter(Generic[M]):
         """Return the key fields of an instance."""
         fields = self.types.of_instance(instance).encoded(instance)
         return {name: fields[name] for name in self.home.key.fields if name in fields}
-
-    def _key_values(self, instance: object) -> object:
-        return tuple(getattr(instance, name, None) for name in self.home.key.fields)
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         """Return the instances of entities, without those that are skipped."""

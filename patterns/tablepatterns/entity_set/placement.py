@@ -17,17 +17,11 @@ class InPartition:
     is_eventual: ClassVar[bool] = False
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the name of the table of the rows, given that of the entities."""
         return primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "table", primary.lower()
 
 
@@ -43,17 +37,11 @@ class InTable:
     is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the name of the table of the rows, given that of the entities."""
         return self.name or primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "table", self.table(primary).lower()
 
 
@@ -68,17 +56,11 @@ class InBlobs:
     is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the entities: the rows are not in a table.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the given name of the table of the entities: the rows are not in a table."""
         return primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "container", self.container
 
 

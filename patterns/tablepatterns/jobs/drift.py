@@ -83,19 +83,14 @@ class Inspector:
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known_rows: Mapping[Keys, Entity]) -> list[Drift]:
-        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`."""
-        drifts = [
-            await self.drift(keys, primary.row)
-            for keys in self.keys(primary)
-            if not await self.is_right(keys, primary, known_rows.get(keys))
-        ]
+        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known_rows`."""
+        drifts: list[Drift | None] = []
+        for keys in self.keys(primary):
+            row = known_rows.get(keys) or await self._rows.table_of(self._derived).get(*keys)
+            comparison = await self._rows.compare(self._derived, keys, row, primary)
+            if comparison.finding is not Finding.RIGHT:
+                drifts.append(await self.drift(keys, primary.row))
         return [drift for drift in drifts if drift is not None]
-
-    async def is_right(self, keys: Keys, primary: Primary, known_row: Entity | None) -> bool:
-        """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not in `known`."""
-        row = known_row or await self._rows.table_of(self._derived).get(*keys)
-        comparison = await self._rows.compare(self._derived, keys, row, primary)
-        return comparison.finding is Finding.RIGHT
 
     async def orphans(self, row: Entity, known_primaries: Mapping[Keys, Primary]) -> list[Drift] | None:
         """Return the orphaned parts of a row; None if the row is not of this kind.

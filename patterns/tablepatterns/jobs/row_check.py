@@ -60,13 +60,7 @@ async def check_rows(
     pool = Pool(entity_set.account, max_per_second, max_concurrency)
 
     async def check_page(page: TablePage) -> RowCheck:
-        findings = await pool.map(checker.look_at, page.rows)
-        return RowCheck(
-            len(findings),
-            sum(is_entity for is_entity, _, _ in findings),
-            sum(is_earlier for _, is_earlier, _ in findings),
-            tuple(misfit for _, _, misfit in findings if misfit is not None),
-        )
+        return sum(await pool.map(checker.check_row, page.rows), RowCheck())
 
     name = f"check {rows.primaries.name.lower()} {rows.key!r}"
     return await Walk(name, [rows.primaries], check_page, RowCheck()).run(pool.pace, resume, progress)
@@ -82,17 +76,14 @@ class _Checker:
         self._derived = [kind for kind in entity_set.derived if self._rows.table_of(kind) is primaries]
         self._declared = declared_rows(entity_set.account)
 
-    async def look_at(self, row: Entity) -> tuple[bool, bool, Misfit | None]:
-        """Return whether a row is an entity, whether it is of an earlier version, and what does not fit."""
+    async def check_row(self, row: Entity) -> RowCheck:
+        """Return the check of one row."""
         keys = (row["PartitionKey"], row["RowKey"])
         if TOMBSTONE in row:
-            return False, False, None
+            return RowCheck(1)
         if not self._rows.is_primary(row):
-            return (
-                False,
-                False,
-                None if self._is_known(row, keys) else Misfit(keys, _reason_of_key(self._rows.key, keys)),
-            )
+            is_known = self._is_known(row, keys)
+            return RowCheck(1, misfits=() if is_known else (Misfit(keys, _reason_of_key(self._rows.key, keys)),))
         is_earlier, adapter = False, self._adapter
         try:
             entity = await entity_of(self._plain, row)
@@ -101,11 +92,13 @@ class _Checker:
                 is_earlier = version < adapter.model.version
                 adapter.value_of(entity)
         except TablePatternsError as error:
-            return True, is_earlier, Misfit(keys, message_of(error))
+            reason = message_of(error)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # An upgrade or a check of the user's model
-            return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
-        return True, is_earlier, None
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return RowCheck(1, 1, int(is_earlier))
+        return RowCheck(1, 1, int(is_earlier), (Misfit(keys, reason),))
 
     def _is_known(self, row: Entity, keys: Keys) -> bool:
         """Whether it is a row of derived data, or of another set that the connection declares."""

@@ -196,11 +196,7 @@ class PeriodTable(Table):
             raise self._error(error) from error
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction, unless the period has expired.
-
-
-        Other errors are those of `Table.submit`.
-        """
+        """Carry out all operations in one entity group transaction, unless the period has expired."""
         self._check(operations)
         try:
             return await super().submit(*operations)

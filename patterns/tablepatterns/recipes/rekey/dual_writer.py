@@ -18,7 +18,7 @@ from ...entity import Entity
 from ...entity_set.entity_set import EntitySet
 from ...errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.envelope import Envelope
-from ...messages.lease import Lease
+from ...messages.lease import Lease, process_received
 from ...recipe import Account, Account_co, Pattern
 from ...retry import RETRY_FOR, Overtaken
 from .difference import Difference
@@ -35,7 +35,6 @@ _REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound
 """The errors of a write that has changed nothing."""
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
-_AT_ONCE: Final = 32
 _log: Final = logging.getLogger(__name__)
 
 
@@ -95,7 +94,10 @@ class DualWriter(Pattern[Account_co]):
 
     async def recent_state(self) -> State:
         """Return the state as it was at most `refresh` seconds ago. Cost: 1 transaction or none."""
-        return self._last.state if self._is_recent() else await self.read_state()
+        last = self._last
+        if last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until):
+            return last.state
+        return await self.read_state()
 
     async def is_readable(self, entity_set: EntitySet[Any]) -> bool:
         """Whether a table is still kept up to date: the old one until the move is committed. Cost: 0 or 1 transaction.
@@ -120,10 +122,6 @@ class DualWriter(Pattern[Account_co]):
     def _is_old_fenced(self) -> bool:
         state = self._last.state
         return state.was_cut_over and state.phase is not Phase.COMMITTED
-
-    def _is_recent(self) -> bool:
-        last = self._last
-        return last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until)
 
     async def wait_for_phase(self, state: State) -> State:
         """Wait until writers may continue, and return the state then.
@@ -291,19 +289,7 @@ class DualWriter(Pattern[Account_co]):
 
     async def process_messages(self, seconds: int) -> int:
         """Process all messages that can be received now, and return how many there were."""
-        handled = 0
-        while True:
-            since = self.account.now()
-            messages = await self._messages.receive(_AT_ONCE, lease=seconds)
-            if not messages:
-                return handled
-            for message in messages:
-                lease = Lease(self.account, self._messages, message, seconds, requested_at=since)
-                if lease.work.kind == self.kind:
-                    # If it took too long, the process that received the message next completes it
-                    with suppress(LeaseLost):
-                        await self.handle(lease)
-                        handled += await lease.complete()
+        return await process_received(self.account, self._messages, self.kind, seconds, self.handle)
 
     async def waiting(self) -> int:
         """Return the number of messages, including hidden ones: 0 if no change is in progress. Cost: 1 transaction."""

@@ -318,18 +318,16 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         old, new = self._writer.old_set, self._writer.new_set
         return (new, old) if state.phase.has_new_primary else (old, new)
 
-    def _range_of(self, fields: Mapping[str, Any], state: State) -> tuple[EntitySet[Account], bool]:
-        """Return the set to read a range of, and whether it is that of the copies."""
+    async def _set_for(self, selection: Selection) -> tuple[EntitySet[Account], bool]:
+        """Return the set to read a range of the rows or of an index of, and whether it is that of the copies."""
+        state, fields = await self._writer.recent_state(), selection.fields
+        if selection.via is not None:
+            return self._set_with(selection.via, state)
         primary, copies = self._sets(state)
         if not _makes_range(primary.key, fields) and _makes_range(copies.key, fields):
             self._check_copies(state, fields)
             return copies, True
         return primary, False
-
-    async def _set_for(self, selection: Selection) -> tuple[EntitySet[Account], bool]:
-        """Return the set to read a range of the rows or of an index of, and whether it is that of the copies."""
-        state, via = await self._writer.recent_state(), selection.via
-        return self._range_of(selection.fields, state) if via is None else self._set_with(via, state)
 
     def _set_with(self, via: Derived, state: State) -> tuple[EntitySet[Account], bool]:
         """Return the set that has an index or other derived data, and whether it is that of the copies."""

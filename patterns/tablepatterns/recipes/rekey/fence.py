@@ -129,7 +129,7 @@ class FencedTable(Table):
         return [await self.raw(*operation.key) for operation in operations]
 
     async def bump(self, keys: Keys) -> None:
-        """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2 transactions."""
+        """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
         row = await self.raw(*keys)
         if row is None:
             operation = Operation.insert(_row(keys))
