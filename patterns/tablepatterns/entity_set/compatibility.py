@@ -85,7 +85,7 @@ def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind
     return kinds
 
 
-def check_within(table: str, derived: Collection[Derived], account: Account) -> None:
+def check_within(table: str, derived: Collection[Derived]) -> None:
     """Reject derived data outside the table, which would remain when the table is dropped."""
     for derived_data in derived:
         if derived_data.placement.store_name(table) != ("table", table.lower()):

@@ -150,11 +150,6 @@ class RowProfile:
         """Whether entities share rows that the set keeps for its own queries, such as lists."""
         return bool(self.groups)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether each row holds a whole entity."""
-        return self.layout is not None and self.layout.is_complete
-
 
 def profile_of(derived: Derived, key: Key) -> RowProfile:
     """Return a description of derived rows, for a design review."""

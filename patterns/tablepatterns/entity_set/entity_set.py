@@ -142,13 +142,13 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 rows = DerivedRows(account, self.table, self.key, self.derived)
                 self._intents = intents_of(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
-                from .model_layer import layer_of
+                from .model_adapter import adapter_of
+                from .model_layer import ModelLayer
 
-                self._layer = layer_of(
-                    model, self, self._identity, self.derived, self._mappings, versions, on_unrecognized
-                )
+                adapter = adapter_of(model, self._identity, self.derived, self._mappings, versions, on_unrecognized)
+                self._layer = ModelLayer(adapter, self)
                 if self._intents is not None:
-                    self._intents.rows.report = self._layer.adapter.report
+                    self._intents.rows.report = adapter.report
 
     _pattern: ClassVar[str] = "entity_set"
     _names: StoredNames | None = None

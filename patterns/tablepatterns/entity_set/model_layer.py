@@ -15,14 +15,13 @@ from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
 from ..models.annotations import StoredBy, annotated, stored_names
-from ..models.options import OneOf, OnUnrecognized, Upgrade
+from ..models.options import OneOf
 from ..sdk.table import Page, Table
-from ..set_identity import SetIdentity
 from .commit import Write
 from .derived import Derived, Fields, Index
 from .hooks import Selection, SetHooks
-from .mapping import Mappings, PropertyMapping
-from .model_adapter import ModelAdapter, adapter_of, key_of_derived
+from .mapping import PropertyMapping
+from .model_adapter import ModelAdapter, key_of_derived
 from .named_table import NamedTable, StoredNames
 from .shared_rows import Lists, Totals
 
@@ -265,19 +264,6 @@ def _close(returned: object) -> None:
     """Close a coroutine that is not awaited, so that Python does not warn."""
     if isinstance(returned, Coroutine):
         returned.close()
-
-
-def layer_of(
-    model: type[M] | OneOf[M] | None,
-    entities: SetHooks[Any],
-    home: SetIdentity,
-    derived: Sequence[Derived],
-    mappings: Mappings,
-    versions: Iterable[tuple[int, Upgrade]],
-    on_unrecognized: OnUnrecognized,
-) -> ModelLayer[M]:
-    """Check a model against the other parts of a set, and return the layer in front of it."""
-    return ModelLayer(adapter_of(model, home, derived, mappings, versions, on_unrecognized), entities)
 
 
 def as_declared(

@@ -160,10 +160,6 @@ class DerivedRows:
         stores = {derived_data: derived_data.row_store(account) for derived_data in derived}
         self._stores = {derived_data: store for derived_data, store in stores.items() if store is not None}
 
-    def table(self, name: str) -> Table:
-        """Return the table of this name."""
-        return self._tables[name]
-
     def table_of(self, derived: Derived) -> RowStore:
         """Return the table or other store of one kind of derived rows."""
         return self._stores.get(derived) or self._tables[derived.table(self.primaries.name)]
