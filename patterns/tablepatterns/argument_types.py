@@ -224,7 +224,6 @@ class Arguments:
         self._positional = positional
 
     def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
-        """Raise the error for an argument of a wrong type."""
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
         hint = _HINTS.get(name) or _hint_for(value) or f"pass {kind.text}"
@@ -314,7 +313,6 @@ class _Names(Mapping[str, Any]):
 
 
 def kind_of(annotation: Any) -> Kind | None:
-    """Return what an annotation takes; None for anything."""
     if isinstance(annotation, TypeVar):
         bound = annotation.__bound__
         return kind_of(bound) if isinstance(bound, type) or get_origin(bound) else None

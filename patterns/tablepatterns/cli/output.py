@@ -59,7 +59,6 @@ class _Terminal(Console):
     """A console that shows text as it is: no markup, and escapes for what would not be shown."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object, with escapes in its text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text, "\n"))
 
@@ -81,7 +80,6 @@ class PrintableFormatter(logging.Formatter):
     """Formats log records with escapes, but for line breaks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text."""
         return printable(super().format(record), "\n")
 
 

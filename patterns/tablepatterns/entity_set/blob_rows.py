@@ -31,7 +31,6 @@ class BlobRows:
 
     @property
     def name(self) -> str:
-        """The name of the container."""
         return self._blobs.name
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:

@@ -71,7 +71,6 @@ def _check_apart(name: str, key: Key, other_key: Key, whose: str) -> None:
 
 
 def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind]:
-    """Return the kinds of rows that a set keeps."""
     templates = (key.partition_template, key.row_template)
     owner = ("entities", table.lower(), *templates)
     kinds: list[RowKind] = []

@@ -289,11 +289,9 @@ class LookedUpFields(Derived):
         """Return the changes of the other set for which intents must be sent before this change is written."""
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return nothing: there are no rows."""
         return []
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return None: there are no rows."""
         return None
 
 
@@ -322,7 +320,6 @@ class Index(Derived):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields of the index key."""
         return self.key.fields
 
     def shape(self, primary: Key) -> RowLayout:
@@ -337,7 +334,6 @@ class Index(Derived):
         )
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key of the rows."""
         return self.key
 
     def reservation(self, primary: Primary) -> dict[str, Any]:
@@ -428,7 +424,6 @@ class RowLayout(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether a row holds the whole entity."""
         return self.include is None
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:

@@ -507,7 +507,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._checked_fields(entity, in_part=in_part)
 
     def _checked_fields(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
-        """Check fields against the schema, and return those that have a value."""
         if self.schema is not None:
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}

@@ -52,7 +52,6 @@ class Claim:
     traces: tuple[Trace, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the claim as JSON values."""
         return {"row": list(self.row), "traces": [[trace.derived, *trace.keys] for trace in self.traces]}
 
 
@@ -64,12 +63,10 @@ class Intent:
     claims: tuple[Claim, ...]
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the message."""
         return {"id": str(self.id), "entities": [claim.plain() for claim in self.claims]}
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Intent:
-        """Return the intent in the body of a message."""
         try:
             return cls(UUID(body["id"]), tuple(_claim(entry["row"], entry["traces"]) for entry in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -34,12 +34,10 @@ class _AnySet(Protocol):
 
 
 def mappings_of(entity_set: _AnySet) -> Mappings:
-    """Return the mappings of a set."""
     return entity_set._mappings
 
 
 def set_identity(entity_set: _AnySet) -> SetIdentity:
-    """Return the identity of a set."""
     return entity_set._identity
 
 
@@ -54,12 +52,10 @@ def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
 
 
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
-    """Reject an entity that was read from a different set."""
     entity_set._identity.check(entity)
 
 
 def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:
-    """Return the layout of a set's primary rows."""
     return entity_set._primary
 
 
@@ -69,7 +65,6 @@ def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> 
 
 
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
-    """Return the derived rows of a set."""
     rows = DerivedRows(entity_set.account, entity_set.table, entity_set.key, entity_set.derived)
     adapter = adapter_or_none(entity_set)
     rows.report = None if adapter is None else adapter.report

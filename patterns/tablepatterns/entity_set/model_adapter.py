@@ -66,16 +66,13 @@ class ModelAdapter(Generic[M]):
             log.warning("skipped entity %d of the table %s since the start: %s", number, table, message_of(error))
 
     def value_of(self, entity: Entity) -> M:
-        """Return an instance with the fields of a stored entity."""
         model, version = self.types.of_entity(entity)
         return model.value(entity, version)
 
     def version_of(self, entity: Entity) -> int:
-        """Return the model version in which an entity was written."""
         return self.types.of_entity(entity)[1]
 
     def new_fields(self, instance: object) -> dict[str, Any]:
-        """Return the fields of a new entity."""
         model = self.types.of_instance(instance)
         return self.types.marked(model.fields(instance), model)
 
@@ -120,7 +117,6 @@ class ModelAdapter(Generic[M]):
         return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the stored form of changed fields."""
         for name in changes:
             if name not in self.model.members:
                 rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
@@ -161,7 +157,6 @@ class ModelAdapter(Generic[M]):
         return instance
 
     def key_of(self, instance: object) -> dict[str, Any]:
-        """Return the key fields of an instance."""
         fields = self.types.of_instance(instance).encoded(instance)
         return {name: fields[name] for name in self.home.key.fields if name in fields}
 

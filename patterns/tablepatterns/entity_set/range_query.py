@@ -47,7 +47,6 @@ class Question:
 
 
 def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
-    """Validate the fields of several partitions, and return them."""
     check_least("max_concurrency", max_concurrency, 1)
     partition_fields = [dict(fields) for fields in partitions]
     for fields in partition_fields:

@@ -50,7 +50,6 @@ class Route:
 
     @classmethod
     def claimed(cls, origin: Keys, claim: object) -> Route:
-        """Return the route in an entity's mark."""
         try:
             match json.loads(claim) if isinstance(claim, str) else None:
                 case [str(name), str(partition_key), str(row_key)]:
@@ -99,7 +98,6 @@ class Relocation:
         return await self.arrive(copied)
 
     async def copy(self, source: Entity) -> Entity:
-        """Insert or update the copy, and return it."""
         try:
             return await self.entities.insert(self._copy_of(source))
         except EntityAlreadyExists as refused:

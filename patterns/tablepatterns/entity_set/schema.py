@@ -83,7 +83,6 @@ def check_filter(schema: Schema, where: Filter) -> None:
 
 
 def _is_comparable(value: object, field_type: type) -> bool:
-    """Whether a filter may compare a field of a type with a value, as the filter holds it."""
     if isinstance(value, field_type):
         return field_type is not int or not isinstance(value, (bool, Ticks))
     if issubclass(field_type, datetime):

@@ -55,7 +55,6 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
-    """Return the write that adds these properties to a row."""
     if row is None:
         return Operation.insert(with_keys(keys, properties))
     new_row = with_keys(keys, properties)
@@ -63,7 +62,6 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a row with its keys."""
     return {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
 
 
@@ -98,7 +96,6 @@ class KeyList:
     cut: bool = True
 
     def is_in(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row has a list."""
         return isinstance(row.get(self.name), str)
 
     def entries(self, row: Mapping[str, Any]) -> dict[Keys, str]:
@@ -269,7 +266,6 @@ class Totals(SharedRows):
         """Return totals, given with the count first, as properties."""
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
-        """Return the totals of a group."""
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
         totals = (self.totals_in(None), *map(self.totals_in, rows))
         return self.as_properties([sum(column) for column in zip(*totals, strict=True)])

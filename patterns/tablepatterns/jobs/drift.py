@@ -79,7 +79,6 @@ class Inspector:
         return {primary.row: primary for primary in primaries if self._rows.can_derive(self._derived, primary)}
 
     def keys(self, primary: Primary) -> list[Keys]:
-        """Return the keys of the rows that an entity contributes to."""
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known_rows: Mapping[Keys, Entity]) -> list[Drift]:

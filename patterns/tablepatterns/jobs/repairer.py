@@ -108,7 +108,6 @@ class Repairer:
         return []
 
     async def _repair_in_partition(self, claims: Iterable[Claim]) -> None:
-        """Repair rows in the partitions of their entities."""
         partitions = defaultdict[str, list[Claim]](list)
         for claim in claims:
             partitions[claim.row[0]].append(claim)

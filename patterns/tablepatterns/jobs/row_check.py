@@ -77,7 +77,6 @@ class _Checker:
         self._declared = declared_rows(entity_set.account)
 
     async def check_row(self, row: Entity) -> RowCheck:
-        """Return the check of one row."""
         keys = (row["PartitionKey"], row["RowKey"])
         if TOMBSTONE in row:
             return RowCheck(1)

@@ -64,17 +64,14 @@ class SpreadTable(Table):
         await super().drop()
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction."""
         await self.declare()
         return await super().submit(*operations)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         await self.check()
         return await super().get(partition_key, row_key, select)
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        """Read one page of a query. Cost: 1 transaction."""
         await self.check()
         return await super().read_page(query)
 

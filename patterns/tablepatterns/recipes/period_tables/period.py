@@ -118,7 +118,6 @@ class Period(Enum):
 
 
 def instant_of(moment: datetime | Ticks) -> datetime:
-    """Return an instant as an aware datetime."""
     if not isinstance(moment, (datetime, Ticks)):
         raise BadKey("moment", moment, f"a {type(moment).__name__} is not an instant", "pass an aware datetime")
     at = moment.datetime() if isinstance(moment, Ticks) else moment
@@ -209,7 +208,6 @@ class PeriodTable(Table):
             raise self._error(error) from error
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         try:
             return await super().get(partition_key, row_key, select)
         except HttpResponseError as error:
@@ -218,7 +216,6 @@ class PeriodTable(Table):
             return None
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        """Read one page of a query. Cost: 1 transaction."""
         try:
             return await super().read_page(query)
         except HttpResponseError as error:
@@ -227,7 +224,6 @@ class PeriodTable(Table):
             return EntityPage((), None)
 
     async def drop(self) -> None:
-        """Delete the table with all its entities, if it exists. Cost: 1 transaction."""
         self._check_drop()
         try:
             await super().drop()

@@ -230,7 +230,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             raise BadInput("table", self._table_name(start), rule, "keep it, or shorten the retention")
 
     def _entity_set(self, start: datetime) -> EntitySet[Account]:
-        """Return the set of a period."""
         period_set: Inner = self._set(start)
         if isinstance(period_set, DataSeries):
             rule = "its tables hold data series, which have no entities"

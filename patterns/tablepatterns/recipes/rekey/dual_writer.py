@@ -108,7 +108,6 @@ class DualWriter(Pattern[Account_co]):
 
     @property
     def is_committed(self) -> bool:
-        """Whether this process knows that the move is committed."""
         return self._last.state.phase is Phase.COMMITTED
 
     def fenced_until(self, state: State) -> datetime | None:
@@ -273,7 +272,6 @@ class DualWriter(Pattern[Account_co]):
     # ------------------------------------------------------------------ messages
 
     async def handle(self, lease: Lease) -> None:
-        """Update the copies that a message names."""
         claims = Claim.parse(lease.work.body)
         state = await self.read_state()
         if state.phase is Phase.COMMITTED:
@@ -288,7 +286,6 @@ class DualWriter(Pattern[Account_co]):
         await self.note([problem for problems in problem_lists for problem in problems])
 
     async def process_messages(self, seconds: int) -> int:
-        """Process all messages that can be received now, and return how many there were."""
         return await process_received(self.account, self._messages, self.kind, seconds, self.handle)
 
     async def waiting(self) -> int:

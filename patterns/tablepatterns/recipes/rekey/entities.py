@@ -308,7 +308,6 @@ class RekeyedEntities(SetCalls[Account_co, E]):
                 return entity
 
     async def _primary_of(self, copied: Entity, state: State) -> Entity | None:
-        """Return the entity of a copy. Cost: 1 transaction."""
         primary, _ = self._sets(state)
         primary_key = _part(primary.key, copied)
         return None if primary_key is None else self._remember_read(await primary.get(primary_key))
@@ -449,7 +448,6 @@ def _part(key: Key, fields: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _has(entity: Entity, fields: Mapping[str, Any]) -> bool:
-    """Whether an entity has all these values."""
     return all(entity.get(name) == value for name, value in fields.items())
 
 

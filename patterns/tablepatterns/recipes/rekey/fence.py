@@ -52,7 +52,6 @@ class FencedTable(Table):
         return view
 
     async def raw(self, partition_key: str, row_key: str) -> Entity | None:
-        """Read one row, which may be a tombstone."""
         return await super().get(partition_key, row_key)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
@@ -164,7 +163,6 @@ def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool
 
 
 def fenced_table(entity_set: EntitySet[Any]) -> FencedTable:
-    """Return the table of a view that `fenced` returned."""
     return cast("FencedTable", entity_set.table)
 
 

@@ -83,7 +83,6 @@ class _Verification:
 
     @classmethod
     def parse(cls, token: str, kind: str) -> _Verification:
-        """Return the run that a token continues."""
         run_id, _, remainder = token.partition("-")
         clean, _, mark = remainder.partition("-")
         if clean not in ("0", "1"):
@@ -459,7 +458,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison, left_count, until)
 
     async def _require(self, *phases: Phase) -> State:
-        """Return the state, if its phase is one of these."""
         state = await self._writer.read_state()
         if state.phase in phases:
             return state
@@ -609,7 +607,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
 
 def _is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
-    """Whether both sets are in one table of one account."""
     is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
     return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
 

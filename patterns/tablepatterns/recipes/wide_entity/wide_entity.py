@@ -337,7 +337,6 @@ class WideEntity(SetCalls[Account_co, E]):
         return entity  # type: ignore[return-value]
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> E:
-        """Write a whole entity in place of an old one, or none."""
         check_retry_for(retry_for)
         new_properties = self._properties(entity)
         encoded = await self._encoded(old, new_properties, into)
@@ -347,7 +346,6 @@ class WideEntity(SetCalls[Account_co, E]):
         return self._entity(now, new_properties if self._mappings.mappings else now.fields, into)
 
     async def _merge_parts(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
-        """Overwrite some of the stored properties, and return the new stored value."""
         if not encoded.fields:
             return old
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
