@@ -229,14 +229,9 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
         transaction for each key, `max_concurrency` at a time.
 
-        :param via: the index entities, one of the set's own
         :param max_concurrency: how many point queries at a time
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of their key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the index entities are not this set's
 
-        Guide: index entities pattern.
+        The other parameters and errors are those of `keys_of`. Guide: index entities pattern.
         """
         check_least("max_concurrency", max_concurrency, 1)
         return await (self._layer or self)._listed(via, fields_of(key, fields), max_concurrency)
@@ -371,12 +366,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity during every attempt
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
-
-        Guide: merge or replace (insert-or-merge).
+        The parameters and errors are those of `insert_or_replace`. Guide: merge or replace (insert-or-merge).
         """
         return await (self._layer or self)._upsert(entity, retry_for, in_part=True)
 

@@ -294,15 +294,13 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return via.row_store(self.account) or self._tables[via.table(self.table.name)]
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
-        result: E
         (result,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
-        return result
+        return cast("E", result)
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
         await self._guard(entity)
-        result: E
         (result,) = await commit(self.account, self.table, self._changing(entity, changes), retry_for=retry_for)
-        return result
+        return cast("E", result)
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
         await self._guard(entity)
@@ -314,9 +312,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> E:
         await self._guard(entity)
         deletion, insertion = self._renaming(entity, fields)
-        renamed: E
         _, renamed = await commit(self.account, self.table, deletion, insertion, retry_for=retry_for)
-        return renamed
+        return cast("E", renamed)
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
         if in_part:

@@ -111,16 +111,12 @@ class Intents:
         self, account: Account, rows: DerivedRows, derived: Iterable[Derived], kind: str, queue: Queue, seconds: int
     ) -> None:
         self._account = account
-        self._rows = rows
+        self.rows = rows
         self._derived = {derived_data.name: derived_data for derived_data in derived}
-        self._kind = kind
+        self.kind = kind
+        """The kind of the messages; it is different for each table and key."""
         self._queue = queue
         self._seconds = seconds
-
-    @property
-    def kind(self) -> str:
-        """The kind of the messages; it is different for each table and key."""
-        return self._kind
 
     async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
         """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
@@ -130,11 +126,6 @@ class Intents:
         """Process all intents that can be received now, and return how many there were."""
         handle = partial(self.handle, retry_for=retry_for)
         return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
-
-    @property
-    def rows(self) -> DerivedRows:
-        """The derived rows of the set."""
-        return self._rows
 
     @property
     def queue(self) -> str:
@@ -179,12 +170,12 @@ class Intents:
         other_changes = [
             sent_intent.changes[claim.row] for claim in sent_intent.intent.claims if claim.row != change.row
         ]
-        if any(self._rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
+        if any(self.rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
             raise DuplicateIndexValue(duplicate(derived, change.key, trace.keys))
         givers = [other_change.row for other_change in other_changes if trace in self.before(other_change)]
         return await reserve(
             self._account,
-            self._rows,
+            self.rows,
             derived,
             trace.keys,
             change.result,
@@ -262,7 +253,7 @@ class Intents:
             nonlocal expected
             now: list[tuple[Claim, Primary]] = []
             for claim in claims:
-                primary = primaries.pop(claim.row, None) or await self._rows.primary(claim.row)
+                primary = primaries.pop(claim.row, None) or await self.rows.primary(claim.row)
                 now.append((claim, primary))
             assumed, expected = expected, {}
             replaced = self._expected_traces(now) if len(now) > 1 else ()
@@ -270,7 +261,7 @@ class Intents:
                 await self._repair(lease, claim, intent, primary, assumed, replaced)
             is_overtaken = False
             for claim, primary in now:
-                primaries[claim.row] = await self._rows.primary(claim.row)
+                primaries[claim.row] = await self.rows.primary(claim.row)
                 is_overtaken = is_overtaken or primaries[claim.row].etag != primary.etag
             if is_overtaken:
                 raise Overtaken
@@ -283,7 +274,7 @@ class Intents:
             trace
             for claim, primary in claims
             for trace in claim.traces
-            if not self.derived(trace).shares_rows and self._rows.wants(self.derived(trace), trace.keys, primary)
+            if not self.derived(trace).shares_rows and self.rows.wants(self.derived(trace), trace.keys, primary)
         }
 
     async def _repair(
@@ -299,16 +290,16 @@ class Intents:
 
         :param replaced: rows that pass to another entity; if they were deleted first, a third one could take the key
         """
-        expected_traces = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
+        expected_traces = [trace for trace in claim.traces if self.rows.wants(self.derived(trace), trace.keys, now)]
         unwanted = [trace for trace in claim.traces if trace not in expected_traces and trace not in replaced]
         for traces in (expected_traces, unwanted):
             await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
-        table = self._rows.table_of(derived)
+        table = self.rows.table_of(derived)
         row = assumed[trace] if trace in assumed else await table.get(*trace.keys)
-        comparison = await self._rows.compare(derived, trace.keys, row, now, intent)
+        comparison = await self.rows.compare(derived, trace.keys, row, now, intent)
         if comparison.operation is None:
             return
         await lease.renew_if_due()
