@@ -27,7 +27,6 @@ _NEED_MEMORY = ("azure_patched",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that chooses the account."""
     parser.getgroup("tablepatterns").addoption(
         "--azure-storage",
         default="memory",

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import tablepatterns as tp
 from tablepatterns import Encrypted, EntitySet, Key, Large, Stored, prop
@@ -89,6 +89,21 @@ def main(storage: tp.Storage) -> None:
         list(employees.range(department="Sales", where=misspelled))
     except TablePatternsError as error:
         print(error)
+
+    # -- typed
+    class BookingKey(NamedTuple):
+        room: str
+        hour: int
+
+    by_hour = Key("{room}", "{hour:02d}", BookingKey)
+    typed = EntitySet(storage, "Bookings", by_hour, model=Booking)
+    print(typed.get(BookingKey("red", 9)))
+    fitting = typed.range(
+        room="red",
+        where=lambda booking: booking.seats <= 100,
+        allow=tp.QueryClass.PARTITION_SCAN,
+    )
+    print([booking.hour for booking in fitting])
 
     # -- versions
     @dataclass

@@ -34,10 +34,7 @@ _log: Final = logging.getLogger("tablepatterns")
 
 
 def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
-    """Return the address and the credential of the account to connect to, and its engine if it is in memory.
-
-    :raises BadTarget: the target is not of an accepted form, or no client of the SDK has an option
-    """
+    """Return the address and the credential of the account to connect to, and its engine if it is in memory."""
     check_options(options)
     if target is Omitted.OMITTED:
         if credential is None:

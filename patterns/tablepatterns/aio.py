@@ -103,10 +103,7 @@ class Storage(TypedAccount):
     ) -> list[T]:
         """Run the calls in tasks, and return their results in the order given.
 
-        :param max_concurrency: how many calls at a time
-        :param needs_threads: without effect here
-        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
+        The parameters are those of `tablepatterns.Storage.gather`; `needs_threads` has no effect here.
         """
         gate = asyncio.Semaphore(max(max_concurrency, 1))
         results: dict[int, T] = {}

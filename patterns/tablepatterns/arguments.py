@@ -16,12 +16,6 @@ def fields_of(key: object, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
 
     Field names in the mapping cannot clash with parameters of the call.
-
-    >>> fields_of({"size": 3}, {"Department": "Sales"})
-    {'size': 3, 'Department': 'Sales'}
-
-    :raises BadInput: `key` is not a mapping
-    :raises BadKey: a field was passed twice
     """
     if key is None:
         return keywords
@@ -35,13 +29,7 @@ def fields_of(key: object, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
 def via_and_fields(
     via: T | Mapping[str, Any] | None, key: Mapping[str, Any] | None, keywords: Mapping[str, Any]
 ) -> tuple[T | None, Mapping[str, Any]]:
-    """Return what may come first in a call, such as an index, and the fields; the fields may come first as well.
-
-    >>> via_and_fields({"Department": "Sales"}, None, {})
-    (None, {'Department': 'Sales'})
-
-    The errors are those of `fields_of`.
-    """
+    """Return what may come first in a call, such as an index, and the fields; the fields may come first as well."""
     if not isinstance(via, Mapping):
         return via, fields_of(key, keywords)
     if key is not None:
@@ -53,11 +41,6 @@ def condition_of(etag: str | None, *, force: bool) -> str | None:
     """Return the ETag that a write is conditional on, `ANY` for an unconditional one; None for that of what was read.
 
     The service's ETags are weak, and HTTP headers spell them with or without quotes, so each spelling will do.
-
-    >>> condition_of('"0x8D4BCC2E4835CD0"', force=False)
-    'W/"0x8D4BCC2E4835CD0"'
-
-    :raises BadInput: it is not a single ETag, or the write is to be unconditional too
     """
     if etag is None:
         return ANY if force else None

@@ -44,22 +44,15 @@ class CatalogEntry:
     :param name: the name of its module, page and notebook, such as `intra_partition_index`
     :param title: its display name; for a pattern of the guide, the guide's name
     :param summary: what it does, in a few words that fit on a line
-    :param kind: what it is
     :param guide: the title of the guide's section on it
     :param concerns: what it is about
-    :param problem: the problem that it solves
-    :param solution: how it solves the problem
     :param keys: the layout of the keys, with an example
     :param classes: its public names; empty for guidance
     :param modules: the recipe modules that belong to it
     :param guarantee: what holds even if a process crashes or a response is lost
-    :param limits: what it does not do, and its limits
     :param cost: the cost of its calls in storage transactions, with the figures of docs/costs.md
-    :param use_when: when to use it
-    :param avoid_when: when not to
     :param trade_offs: the guide's issues and considerations
     :param on_map: whether it is on the guide's own map of patterns and anti-patterns
-    :param status: whether it is ready to use
     """
 
     name: str
@@ -90,12 +83,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation from one entry to another.
-
-    :param source: the name of the entry that refers to the other
-    :param target: the name of the entry that is referred to
-    :param basis: why the two are related
-    """
+    """A relation from the entry `source`, which refers to the entry `target`; `basis` says why."""
 
     source: str
     target: str
@@ -116,20 +104,12 @@ _NEAR: Final = 0.6
 
 
 def entry(name: str) -> CatalogEntry:
-    """Return the entry of this name.
+    """Return the entry of a module's name, a title or a class; case, hyphens and underscores make no difference.
 
-    A module's name, a title and a class are all names; case, hyphens, spaces and underscores make no difference.
     A name that several entries list, such as `EntitySet`, is the first one's.
 
     >>> entry("log-tail").title, entry("Wide entities").name, entry("BlobLog").name
     ('Log tail', 'wide_entity', 'blob_log')
-    >>> entry("log_trail")
-    Traceback (most recent call last):
-        ...
-    tablepatterns.errors.BadInput: name = 'log_trail': there is no pattern with this name; did you mean log_tail?
-
-    :param name: such as `log_tail`, `log-tail`, `Log tail` or `LogTail`
-    :raises BadInput: no entry has this name; the error has those that are near
     """
     names = _names()
     catalog_entry = names.get(_plain(name))
@@ -143,9 +123,6 @@ def related(name: str) -> tuple[CatalogEntry, ...]:
 
     >>> [each.name for each in related("log_data")]
     ['prepend_append', 'blob_log']
-
-    :param name: as for `entry`
-    :raises BadInput: no entry has this name
     """
     entry_name = entry(name).name
     targets = [relation.target for relation in RELATIONS if relation.source == entry_name]

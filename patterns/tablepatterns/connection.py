@@ -105,10 +105,6 @@ class Target:
         return not _is_cosmos(self.urls.get("table", ""))
 
     def url(self, service: str) -> str:
-        """Return the address of a service.
-
-        :raises BadDesign: the account has no such service
-        """
         if not self.urls[service]:
             if not self.keeps_key_order:
                 rule = f"a Cosmos DB account has no {service}s, and the connection string names no other account"
@@ -130,12 +126,8 @@ class Omitted(Enum):
 def resolve(target: object, credential: Any = None) -> Target:
     """Return the account that `connect(target, credential=credential)` connects to.
 
-    >>> resolve("memory://").address
-    'memory://'
     >>> resolve("azurite").urls["table"]
     'http://127.0.0.1:10002/devstoreaccount1'
-
-    :raises BadTarget: the target has none of the accepted forms; the error lists them
     """
     if target is None or (isinstance(target, str) and not target.strip()):
         rule = "it names no account; perhaps an environment variable is not set, or its name is misspelled"
@@ -162,15 +154,7 @@ def resolve(target: object, credential: Any = None) -> Target:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Reject keywords of `connect` that none of the SDK's clients uses: they would ignore them. No value is shown.
-
-    >>> check_options({"retry_totl": 3})
-    Traceback (most recent call last):
-        ...
-    tablepatterns.errors.BadTarget: option = 'retry_totl': no client of the SDK has it; did you mean retry_total?
-
-    :raises BadTarget: there is one
-    """
+    """Reject keywords of `connect` that none of the SDK's clients uses: they would ignore them. No value is shown."""
     for name, value in options.items():
         if name in _MEANT:
             raise BadTarget("option", name, "the account is the first argument of connect()", f"write {_MEANT[name]}")
@@ -183,33 +167,19 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def check_target(target: object) -> None:
-    """Reject an account that a program creates itself, as in `Storage("azurite")`.
-
-    :raises BadTarget: it is not a resolved target
-    """
+    """Reject an account that a program creates itself, as in `Storage("azurite")`."""
     if not isinstance(target, Target):
         raise BadTarget("target", type(target).__name__, "connect() creates each Storage", "call connect(...) instead")
 
 
 def in_memory(account: str, key: str, credential: Any = None, name: str = "") -> Target:
-    """Return the target of an engine in this process, addressed like a real account, by default with its key.
-
-    :raises BadTarget: the credential is not of a supported type
-    """
+    """Return the target of an engine in this process, addressed like a real account, by default with its key."""
     urls = {service: f"https://{account}.{service}.core.windows.net" for service in SERVICES}
     return Target(urls, _checked(credential or AzureNamedKeyCredential(account, key), urls), name)
 
 
 def check_table_name(name: str) -> str:
-    """Return a table name that the service accepts; case is kept, and names differing only in case are one table.
-
-    >>> check_table_name("Employees")
-    'Employees'
-
-    :raises BadTableName: not 3 to 63 letters and digits beginning with a letter, or reserved
-
-    Guide: table names.
-    """
+    """Return a table name that the service accepts; case is kept, and names differing only in case are one table."""
     if not isinstance(name, str) or not _TABLE_NAME.fullmatch(name):
         rule = "a table name has 3 to 63 ASCII letters and digits, and begins with a letter"
         raise BadTableName("table name", name, rule, "use only letters and digits")
@@ -332,7 +302,7 @@ def _of_cosmos(urls: Mapping[str, str], settings: Mapping[str, str]) -> dict[str
 
 
 def _beside(base: str, port: int, path: str) -> Mapping[str, str]:
-    """Return the three addresses of an emulator, whose services use consecutive ports: blob, queue, table.
+    """Return the addresses of an emulator, whose services use consecutive ports: blob, queue, table.
 
     A port other than Azurite's own is assumed to be the table service's.
     """

@@ -53,20 +53,10 @@ class Cost:
     (5, 25.2)
     >>> print(insert)
     3 table + 2 queue transactions, as much as 25 table operations
-    >>> print(Cost(table=2))
-    2 table transactions
-    >>> print(insert + Cost(blob_write=1))
-    3 table + 2 queue + 1 blob write transactions, as much as 164 table operations
 
-    :param table: transactions of tables
-    :param queue: transactions of queues
-    :param blob_read: reads of blobs
-    :param blob_write: writes of blobs
     :param blob_list: lists of blobs or containers, and created containers, which cost as much as a write
     :param blob_other: other operations of blobs, such as reading or setting metadata, which cost as much as a read
     :param blob_delete: deleted blobs and containers, which are free
-
-    Guide: cost.
     """
 
     table: float = 0
@@ -81,15 +71,12 @@ class Cost:
     def of(cls, service: str, operation: str, transactions: float = 1) -> Cost:
         """Return the cost of an operation, by Azure's categories of a general-purpose v2 account.
 
-        :param service: table, queue or blob
         :param operation: the service's name of it, as in `Traffic.requests`
-        :param transactions: how many storage transactions are billed
         """
         return cls(**{_kind(service, operation): transactions})
 
     @property
     def transactions(self) -> float:
-        """How many storage transactions it is in all."""
         counts: tuple[float, ...] = astuple(self)
         return sum(counts)
 
@@ -102,19 +89,13 @@ class Cost:
         return self.transactions if one == 0 else self.price(prices) / one
 
     def price(self, prices: Mapping[str, float] | None = None) -> float:
-        """Return what it costs in the currency of the prices.
-
-        :param prices: as for `table_operations`
-        """
+        """Return what it costs in the currency of the prices; they are those of `table_operations`."""
         priced = _default_prices() if prices is None else prices
         total: float = sum(priced[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
         return total / _PRICED_OPERATIONS
 
     def comparison(self, prices: Mapping[str, float] | None = None) -> str:
-        """Return how many operations of a table cost as much, in words.
-
-        :param prices: as for `table_operations`
-        """
+        """Return how many operations of a table cost as much, in words."""
         return figures.counted(round(self.table_operations(prices)), "table operation")
 
     def __add__(self, other: Cost) -> Cost:

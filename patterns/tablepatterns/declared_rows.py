@@ -26,7 +26,6 @@ class RowKind:
     """Rows of one kind, in one place.
 
     :param place: the table or the container that they are in
-    :param key: their key
     :param owner: the set that declares them; two declarations of the same set are the same owner
     :param what: what the rows are, for an error, such as "entities of a set"
     """
@@ -45,10 +44,7 @@ class DeclaredRows:
         self._kinds: defaultdict[StoreName, set[RowKind]] = defaultdict(set)
 
     def add(self, kinds: Collection[RowKind]) -> None:
-        """Declare the rows of one set.
-
-        :raises BadDesign: rows of another set could have the same keys; nothing is declared
-        """
+        """Declare the rows of one set, unless rows of another set could have the same keys."""
         with self._lock:
             for kind in kinds:
                 # Declaring a set again is common, and costs a lookup
@@ -58,7 +54,6 @@ class DeclaredRows:
                 self._kinds[kind.place].add(kind)
 
     def forget(self, table: str) -> None:
-        """Forget the declarations of a dropped table."""
         with self._lock:
             self._kinds.pop(("table", table.lower()), None)
 

@@ -120,10 +120,7 @@ def entity_from_sdk(sdk_entity: Any) -> Entity:
 def entity_of_row(
     properties: Iterable[tuple[str, Any]], etag: str | None, timestamp: str | None, write_ids: WriteIds
 ) -> Entity:
-    """Return an entity with the properties of a row.
-
-    :param timestamp: in the service's format
-    """
+    """Return an entity with the properties of a row; the timestamp is in the service's format."""
     entity = Entity.__new__(Entity)
     entity.update(properties)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
@@ -152,7 +149,6 @@ def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
 
 
 def write_ids_of(row: Entity) -> WriteIds:
-    """Return the ids of the last writes of a row."""
     return row._write_ids
 
 
@@ -187,15 +183,7 @@ Modify = Callable[[Entity], Mapping[str, Any] | None]
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    """Apply the caller's function, which changes an entity in place or returns its new fields.
-
-    >>> entity = Entity({"Age": 34})
-    >>> modify(entity, lambda each: {**each, "Age": 35})
-    >>> entity
-    {'Age': 35}
-
-    :raises BadInput: it returned something that is not a mapping
-    """
+    """Apply the caller's function, which changes an entity in place or returns its new fields."""
     returned: object = change(entity)
     if returned is None or returned is entity:
         return
@@ -240,12 +228,6 @@ def measure(entity: Mapping[str, Any]) -> Measured:
     >>> entity = {"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None}
     >>> measure(entity).properties["Salary"]
     Int64(5000000000)
-
-    :raises BadKey: PartitionKey or RowKey is missing, not a string, too long, or has a forbidden character
-    :raises BadProperty: a property has a name or a value that the service does not store
-    :raises LimitExceeded: a property or the entity is too large, or there are too many properties
-
-    Guide: table names, property names, limits per entity, property types, nulls.
     """
     partition_key = check_key("PartitionKey", entity.get("PartitionKey"))
     row_key = check_key("RowKey", entity.get("RowKey"))
@@ -281,15 +263,7 @@ def measure(entity: Mapping[str, Any]) -> Measured:
 
 
 def check_key(name: str, value: object) -> str:
-    """Return a PartitionKey or RowKey that the service accepts; anything else is a `BadKey`.
-
-    >>> check_key("RowKey", "email_jonesj@contoso.com")
-    'email_jonesj@contoso.com'
-
-    :raises BadKey: it is not a string, too long, or has a character that is forbidden in keys
-
-    Guide: characters not allowed in PartitionKey and RowKey values.
-    """
+    """Return a PartitionKey or RowKey that the service accepts; anything else is a `BadKey`."""
     if not isinstance(value, str):
         raise BadKey(name, value, "a key is a string and every write carries both", "format the value with a Key")
     if match := _FORBIDDEN.search(value):
@@ -302,11 +276,7 @@ def check_key(name: str, value: object) -> str:
 
 
 def storable(name: str, value: Any) -> Any:
-    """Return the value of a property as one of the types of `edm`; raise an error if it cannot be stored.
-
-    :raises BadProperty: the name or the type is not one that the service stores
-    :raises LimitExceeded: the value is larger than 64 KiB
-    """
+    """Return the value of a property as one of the types of `edm`; raise an error if it cannot be stored."""
     _name_size(name)
     value = typed(name, value)
     # A character takes at most four bytes, so few values have to be measured
@@ -336,10 +306,7 @@ def _is_property_name(name: str) -> bool:
 
 
 def typed(name: str, value: Any) -> Any:
-    """Return a value as one of the types of `edm`, without checking its size.
-
-    :raises BadProperty: the type is not one that the service stores
-    """
+    """Return a value as one of the types of `edm`, without checking its size."""
     if type(value) in _AS_THEY_ARE:
         return value
     if isinstance(value, EntityProperty):

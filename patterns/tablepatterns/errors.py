@@ -26,13 +26,7 @@ _SHOWN = 80
 
 
 def short_repr(value: object) -> str:
-    """Return the value as an error shows it: its repr, truncated.
-
-    >>> short_repr("Sales")
-    "'Sales'"
-    >>> len(short_repr("x" * 1000))
-    80
-    """
+    """Return the value as an error shows it: its repr, truncated."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):
@@ -42,20 +36,12 @@ def short_repr(value: object) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error without its location, to use it in another error.
-
-    >>> message_of(BadFilter("where", 1, "it is not a filter", "build it with prop()"))
-    'where = 1: it is not a filter; build it with prop()'
-    """
+    """Return the message of an error without its location, to use it in another error."""
     return str(error.message) if isinstance(error, TablePatternsError) else str(error)
 
 
 def one_line(text: str) -> str:
-    r"""Return a text without line breaks, for logs.
-
-    >>> one_line("0:Forbidden.\nRequestId:1\u2028Time:2")
-    '0:Forbidden. RequestId:1 Time:2'
-    """
+    """Return a text without line breaks, for logs."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
@@ -84,15 +70,7 @@ class TablePatternsError(AzureError):
 
 @contextmanager
 def locating(location: str) -> Generator[None, None, None]:
-    """Add a location to the errors of a block.
-
-    >>> with locating("table Employees"):
-    ...     raise BadKey("Email", "a/b", "a key may not contain '/'", "use the format {Email:escape}")
-    Traceback (most recent call last):
-        ...
-    tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape} \
-(table Employees)
-    """
+    """Add a location to the errors of a block."""
     try:
         yield
     except TablePatternsError as error:

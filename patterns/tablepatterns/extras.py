@@ -7,11 +7,7 @@ from contextlib import contextmanager
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra, in a clone: the package is not on PyPI.
-
-    >>> how_to_install("serve")
-    "pip install '.[serve]' in a clone"
-    """
+    """Return the command that installs an extra, in a clone: the package is not on PyPI."""
     return f"pip install '.[{extra}]' in a clone"
 
 
@@ -25,10 +21,7 @@ def importing(subject: str, *, extra: str = "", hint: str = "pip install {packag
         ...
     ModuleNotFoundError: a report needs no_such_package: pip install '.[plot]' in a clone
 
-    :param subject: what needs the package, with the verb
     :param extra: the extra with the package; by default, `hint` says how to install it
-    :param hint: how to install the package
-    :raises ModuleNotFoundError: the package is missing
     """
     try:
         yield

@@ -31,7 +31,7 @@ class Heartbeats:
         try:
             yield
         finally:
-            thread.end(beats)
+            thread.end()
             self._idle.append(thread)
             if beats.error is not None:
                 raise beats.error
@@ -88,8 +88,8 @@ class _HeartbeatThread:
                 self._changed.notify()
         return True
 
-    def end(self, beats: _Beats) -> None:
-        """Stop calling these heartbeats, and wait for one in progress."""
+    def end(self) -> None:
+        """Stop calling the heartbeats, and wait for one in progress."""
         with self._changed:
             self._beats = None
             self._ends_at = time.monotonic() + _IDLE_SECONDS

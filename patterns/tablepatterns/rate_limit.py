@@ -23,12 +23,6 @@ class Pace:
     """Limit requests per second, evenly spaced by the account's clock. Tasks and threads may share it.
 
     Retries by the SDK are not counted; their backoff slows them down already.
-
-    :param account: the account whose clock is used
-    :param per_second: requests per second; None for no limit
-    :raises BadInput: the rate is not above zero
-
-    Guide: writing efficiently (avoid traffic spikes).
     """
 
     def __init__(self, account: Account, per_second: float | None) -> None:
@@ -65,13 +59,7 @@ class Pace:
 
 
 class Pool:
-    """Call a function for many items, so many at a time and so many a second.
-
-    :param account: the account that the calls send requests to
-    :param max_per_second: how many items a second, evenly spaced; None for no limit
-    :param max_concurrency: how many items at a time
-    :raises BadInput: a number is not above zero
-    """
+    """Call a function for many items, so many at a time and so many a second; None for no limit."""
 
     def __init__(self, account: Account, max_per_second: float | None, max_concurrency: int) -> None:
         check_least("max_concurrency", max_concurrency, 1)

@@ -29,8 +29,6 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
     A wait that would exceed the time budget is not started. The first attempt is always made.
 
     :param retry_for: the seconds to keep retrying, including waits; 0 for a single attempt
-    :raises BadInput: `retry_for` is not a number of seconds
-    :raises TooMuchContention: another writer was faster at each attempt; it has `attempts` and `seconds`
     """
     check_retry_for(retry_for)
     retrying = AsyncRetrying(
@@ -45,10 +43,6 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
 
 
 def check_retry_for(retry_for: float) -> None:
-    """Reject anything but a number of seconds.
-
-    :raises BadInput: it is not a number, or less than 0
-    """
     if isinstance(retry_for, bool) or not isinstance(retry_for, (int, float)) or not retry_for >= 0:
         rule = "it is a number of seconds, at least 0"
         raise BadInput("retry_for", retry_for, rule, f"leave it out for {RETRY_FOR:.0f} seconds")

@@ -17,13 +17,7 @@ def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: 
     Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
     is None is ignored.
 
-    >>> same_value({"Age": 34, "Manager": None}, {"Age": 34}), same_value({"Age": 34}, {"Age": 34.0})
-    (True, False)
-
-    :param some: the properties of one entity
-    :param more: the properties of the other
     :param apart_from: the names of properties to ignore
-    :raises BadProperty: a value is not one that can be stored
     """
     return _stored(some, apart_from) == _stored(more, apart_from)
 

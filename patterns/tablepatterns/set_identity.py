@@ -15,11 +15,7 @@ _ENGINES: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 
 
 def account_identity(engine: object | None, url: str) -> str:
-    """Return what all connections to one account have in common.
-
-    :param engine: the in-memory engine, if the account is one
-    :param url: the address of the account's table service
-    """
+    """Return what all connections to one account have in common: its in-memory engine, or its address."""
     # In-memory accounts have the same addresses
     return url.rstrip("/").lower() if engine is None else _ENGINES.setdefault(engine, uuid4().hex)
 
@@ -42,10 +38,7 @@ class SetIdentity(NamedTuple):
         return f"the set {self.key.partition_template}/{self.key.row_template} of the table {self.table}"
 
     def check(self, entity: Mapping[str, Any]) -> None:
-        """Reject an entity that was read from another set; a mapping that was not read is accepted.
-
-        :raises BadInput: it was read from another set
-        """
+        """Reject an entity that was read from another set; a mapping that was not read is accepted."""
         identity = _read_from(entity)
         if identity is None or identity == self:
             return

@@ -23,12 +23,10 @@ _TYPE: Final = "@odata.type"
 
 
 def encoded(keys: tuple[str, str], properties: Mapping[str, Any]) -> bytes:
-    r"""Return an entity as JSON in UTF-8; equal entities give equal bytes.
+    """Return an entity as JSON in UTF-8; equal entities give equal bytes.
 
     >>> encoded(("Sales", "000223"), {"Salary": Int64(5_000)})
     b'{"v":1,"PartitionKey":"Sales","RowKey":"000223","properties":{"Salary":"5000","Salary@odata.type":"Edm.Int64"}}'
-
-    :raises BadProperty: a value is not one that an entity can hold
     """
     fields: dict[str, Any] = {}
     for name, value in sorted(properties.items()):
@@ -40,12 +38,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any]) -> bytes:
 
 
 def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]:
-    """Return the properties of the entity that `encoded` wrote.
-
-    :param keys: the keys that it must have
-    :param where: its name in errors
-    :raises BadInput: it is not an encoded entity, or another one
-    """
+    """Return the properties of the entity with these keys that `encoded` wrote; `where` names it in errors."""
     try:
         document = json.loads(content)
         if document["v"] != VERSION or (document["PartitionKey"], document["RowKey"]) != keys:

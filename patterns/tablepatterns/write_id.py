@@ -27,7 +27,6 @@ _INSERTED: Final = 0x80
 
 
 def new_write_id() -> WriteId:
-    """Return a random id."""
     return uuid4().bytes
 
 
@@ -38,27 +37,16 @@ def inserted(write_id: WriteId) -> WriteId:
 
 
 def is_complete(ids: WriteIds) -> bool:
-    """Return whether these are the ids of all writes since the row was inserted.
-
-    >>> first = new_write_id()
-    >>> is_complete((first, inserted(first))), is_complete((first,)), is_complete(())
-    (True, False, False)
-    """
+    """Return whether these are the ids of all writes since the row was inserted."""
     return bool(ids) and ids[-1][_VERSION_BYTE] & 0xF0 == _INSERTED
 
 
 def as_bytes(ids: Iterable[WriteId]) -> bytes:
-    """Return the value of the property with the ids."""
     return b"".join(ids)
 
 
 def from_bytes(value: Any) -> WriteIds:
-    """Return the ids in a row; none for a row of another program.
-
-    >>> ids = (new_write_id(), new_write_id())
-    >>> from_bytes(as_bytes(ids)) == ids
-    True
-    """
+    """Return the ids in a row; none for a row of another program."""
     if not isinstance(value, bytes) or len(value) % _BYTES:
         return ()
     if len(value) == _BYTES:

@@ -69,7 +69,7 @@ def two_writers(world: World) -> list[Any]:
     return [staff.update(one_more, **SALES), once(staff)]
 
 
-@pytest.mark.guarantee("EntitySet", "no change of an entity of an earlier version is lost or incomplete")
+@pytest.mark.guarantee("OneOf", "no change of an entity of an earlier version is lost or incomplete")
 @pytest.mark.parametrize(
     ("faults", "fewest"), [({"crashes": 1}, 10), ({"lost_responses": 1}, 20)], ids=["crashes", "lost_responses"]
 )

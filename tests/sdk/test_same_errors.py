@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -128,6 +129,13 @@ CLASSES = {
     412: ResourceModifiedError,
 }
 WITHOUT_CODE = ("empty", "empty JSON", "empty XML", "empty parts", "not JSON", "not XML", "HTML", "HTML without a type")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Collect the responses that the SDK leaves open here, where their warnings are ignored."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")

@@ -26,12 +26,8 @@ def load(name: str, kind: type[Any] | tuple[type[Any], ...], noun: str, storage:
     the object. Modules in the current folder are found, too.
 
     :param name: where it is, as `package.module:name`
-    :param kind: its class, or the classes that it may have
     :param noun: what errors call it, such as "set"
-    :param storage: the target to connect the function's storage to, as for `connect`; None for a function without
-        parameters
-    :raises BadInput: there is no such object, or it is not a function of a storage
-    :raises BadTarget: the target is not one that `connect` accepts
+    :param storage: the target of the function's storage, as for `connect`; None for a function without parameters
     """
     hint = f"give package.module:{noun}, or a function that returns it"
     found = _attribute(name, noun, hint)
@@ -50,10 +46,7 @@ def load(name: str, kind: type[Any] | tuple[type[Any], ...], noun: str, storage:
 
 
 def module_of(name: str) -> ModuleType:
-    """Return a module by its name; modules in the current folder are found, too.
-
-    :raises BadInput: there is no such module
-    """
+    """Return a module by its name; modules in the current folder are found, too."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -78,10 +71,7 @@ def _attribute(name: str, noun: str, hint: str) -> Any:
 
 
 def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
-    """Finish work on accounts of one kind, and close them.
-
-    :param work: calls of patterns that are bound with `bound_async`, so that they are awaited on sync accounts, too
-    """
+    """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts."""
     closed = _then_closed(work, list({id(account): account for account in accounts}.values()))
     return finish(closed) if is_sync(accounts[0]) else asyncio.run(closed)
 

@@ -24,22 +24,15 @@ def page() -> str:
 
 
 def names() -> dict[str, str]:
-    """Return the names of the sections in order, with their first sentences.
-
-    >>> names()["BadTableName"]
-    "The service would reject the table's name."
-    """
+    """Return the names of the sections in order, with their first sentences."""
     return {name: re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ") for name, text in _sections().items()}
 
 
 def section(name: str) -> str:
-    """Return a section, as Markdown.
+    """Return a section, as Markdown; in its name, case, hyphens and underscores make no difference.
 
     >>> section("unknown_key").splitlines()[0]
     '## UnknownKey'
-
-    :param name: its name; case, hyphens and underscores make no difference
-    :raises BadInput: there is no such section
     """
     found = {_plain(each): each for each in _sections()}
     if (wanted := _plain(name)) not in found:
@@ -60,10 +53,6 @@ def _plain(name: str) -> str:
 
 
 def render_help(name: str | None) -> RenderableType:
-    """Return a section, or a list of all of them.
-
-    :raises BadInput: there is no such section
-    """
     return Markdown(section(name), code_theme="ansi_dark") if name else _listed()
 
 

@@ -37,7 +37,6 @@ def listing() -> Group:
 
 
 def describe(entry: CatalogEntry) -> Group:
-    """Return the description of an entry, for a terminal."""
     heading = Text.assemble((entry.title, "bold"), f" ({entry.kind}): {entry.summary}")
     return Group(heading, Text(), _facts(entry), Text(), Text(_COSTS, style="dim"))
 

@@ -52,7 +52,7 @@ class Position(Protocol):
 
 
 class ResumeTokens:
-    """The tokens from which interrupted work continues, in a file.
+    """The tokens from which interrupted work continues, in a file that need not exist.
 
     :param continues: whether to continue from it; otherwise its tokens are of earlier work, and are replaced
     """
@@ -92,7 +92,7 @@ class Walks:
     """Walks over tables, one after another: each shows its progress and can be resumed.
 
     :param command: the command, which names the resume file unless the user does
-    :param resume: the file that the user named
+    :param pace: `max_per_second` and `max_concurrency`
     """
 
     def __init__(self, command: str, storage: str | None, resume: Path | None, pace: Mapping[str, Any]) -> None:
@@ -173,10 +173,7 @@ def _text(done: Mapping[str, int] | Sequence[str]) -> str:
 
 
 def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command the options `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`.
-
-    It receives them as the parameter `walks`.
-    """
+    """Give a command `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`, as its parameter `walks`."""
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
         signature = inspect.signature(function, eval_str=True)

@@ -138,8 +138,6 @@ def filter_of(where: object) -> Filter:
 
     >>> print(filter_of(lambda booking: (booking.seats > 3) & (booking.customer == "ann")))
     seats gt 3 and customer eq 'ann'
-
-    :raises BadFilter: the function does not return a condition
     """
     condition: object = where(_Fields()) if callable(where) else where
     if not isinstance(condition, Filter):

@@ -56,7 +56,6 @@ class RowShape:
     """The rows of a table whose keys look alike.
 
     :param partition: the shape of their PartitionKeys, such as `empid_{6 digits}`
-    :param row: the shape of their RowKeys
     :param rows: how many were read
     :param estimated_rows: about how many the table has
     :param partitions: how many partitions they were read from
@@ -78,8 +77,6 @@ class RowShape:
 class TableInventory:
     """What a sample of a table shows.
 
-    :param queries: how many queries read it
-    :param is_whole: whether all rows of the table were read
     :param parts: how many separate parts of the table the rows are from
     :param shapes: the kinds of rows, the most frequent first
     """
@@ -97,13 +94,8 @@ class TableInventory:
 async def take_inventory(account: Account, table: str, max_queries: int) -> TableInventory:
     """Read a sample of a table, spread over its partitions and ranges of keys, and describe its rows.
 
-    Nothing is written. Rows whose keys look alike are described together, so an index or a list of keys in the same
-    table has a shape of its own.
-
-    Cost: at most `max_queries` transactions.
-
-    :param account: the account, as recipes see it
-    :raises BadInput: the table has no rows
+    Rows whose keys look alike are described together, so an index or a list of keys in the same table has a shape of
+    its own. Cost: at most `max_queries` transactions.
     """
     sampler = Sampler(account.table(table), max_queries)
     rows = await sampler.read()

@@ -68,10 +68,8 @@ class Gap:
 
 @dataclass
 class Sampler:
-    """Reads a sample of one table.
+    """Reads a sample of one table with at most `most` queries.
 
-    :param most: how many queries it may send
-    :param requests: how many it has sent
     :param gaps: the parts of the table that were not read; none if the sample is the whole table
     :param closed: parts that stay unread, since they cannot be halved further
     :param parts: how many separate parts of the table the rows are from
@@ -86,10 +84,7 @@ class Sampler:
     _rows: dict[Keys, Entity] = field(default_factory=dict[Keys, Entity])
 
     async def read(self) -> list[Entity]:
-        """Read the table from its start, and then the middle of the part that was halved least, until all is spent.
-
-        Return the rows, sorted by key.
-        """
+        """Read the start of the table, then the middle of the part halved least, and so on; return the rows by key."""
         await self._probe(Gap(None, None), None)
         while self.gaps and self.requests < self.most:
             gap = min(self.gaps, key=lambda gap: (gap.depth, gap.partition is not None))
@@ -206,7 +201,6 @@ class _Scale:
         self._known = [sorted(known.union(rest)) for known, rest in zip(characters_at.values(), more, strict=True)]
 
     def place(self, key: str) -> float:
-        """Return the place of a key."""
         fraction, width = 0.0, 1.0
         for characters, character in zip(self._known, key, strict=False):
             below = sum(candidate < character for candidate in characters)
@@ -218,11 +212,7 @@ class _Scale:
 
 
 def row_count(sample: Sequence[Entity], gaps: Sequence[Gap]) -> int:
-    """Return about how many rows a table has: unread ranges hold as many as those that were read.
-
-    :param sample: the rows that were read
-    :param gaps: the parts that were not
-    """
+    """Return about how many rows a table has: unread ranges hold as many as those that were read."""
     by_partition = Counter(str(row["PartitionKey"]) for row in sample)
     rows = {partition: float(count) for partition, count in by_partition.items()}
     for partition in {gap.partition for gap in gaps if gap.partition is not None}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .formats import from_inverted_ticks, inverted_ticks, pad, unpad
+from .formats import inverted_ticks
 from .key import K, Key
 from .ranges import KeyRange, above, after_prefix, at_least, at_most, below, between, prefix
 
@@ -16,9 +16,6 @@ __all__ = [
     "at_most",
     "below",
     "between",
-    "from_inverted_ticks",
     "inverted_ticks",
-    "pad",
     "prefix",
-    "unpad",
 ]

@@ -17,17 +17,7 @@ def record_fields(record: object) -> tuple[str, ...]:
 
 
 def as_mapping(key: object) -> Mapping[str, Any]:
-    """Return the fields of a key that a call got as one argument.
-
-    >>> from typing import NamedTuple
-    >>> class BookingKey(NamedTuple):
-    ...     room: str
-    ...     hour: int
-    >>> as_mapping(BookingKey("red", 9))
-    {'room': 'red', 'hour': 9}
-
-    :raises BadInput: it is not a mapping, nor an instance with fields
-    """
+    """Return the fields of a key that a call got as one mapping, or as one instance with fields."""
     if isinstance(key, Mapping):
         return cast("Mapping[str, Any]", key)
     if names := record_fields(key):

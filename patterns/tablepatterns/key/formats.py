@@ -64,46 +64,7 @@ _SIGN: Final = 2**63
 
 
 def escaped_braces(text: str) -> str:
-    """Return a text with its braces doubled, as templates of keys and `str.format` need them.
-
-    >>> escaped_braces("{a}")
-    '{{a}}'
-    """
     return text.replace("{", "{{").replace("}", "}}")
-
-
-def pad(number: int, width: int) -> str:
-    """Return the number padded with zeros, so that keys sort like numbers.
-
-    A negative number and one that is too wide are rejected.
-
-    >>> pad(123, 8)
-    '00000123'
-
-    :param number: the number, 0 or more
-    :param width: the number of digits
-    :raises BadKey: the number is negative or needs more digits
-
-    Guide: sorting and padding.
-    """
-    return Integer("number", width).write(number)
-
-
-def unpad(text: str) -> int:
-    """Return the number of a padded text, which may contain only the digits 0 to 9.
-
-    >>> unpad("00000123")
-    123
-
-    :param text: what `pad` returned
-    :raises BadKey: the text is not made of digits
-
-    Guide: sorting and padding.
-    """
-    try:
-        return _digits(text)
-    except ValueError:
-        raise BadKey("text", text, "a padded number has only digits", "pass a result of pad()") from None
 
 
 @dataclass(frozen=True)
@@ -199,34 +160,10 @@ _TICKS: Final = (one_of("0123"), *[DIGIT] * (_TICKS_WIDTH - 1))
 def inverted_ticks(moment: datetime | Ticks) -> str:
     """Return the key text of an instant that sorts newest first: 19 digits, smaller for a later instant.
 
-    A datetime without a time zone is rejected. Entities with the same tick need another field to be unique.
-
     >>> inverted_ticks(datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc))
     '2519936321679999999'
-
-    :param moment: an aware datetime, or Ticks
-    :raises BadKey: the instant has no time zone, or is outside the years 1 to 9999
-
-    Guide: log tail.
     """
     return TickCount("moment", is_inverted=True).write(moment)
-
-
-def from_inverted_ticks(text: str) -> Ticks:
-    """Return the instant of an inverted tick count, exactly.
-
-    >>> from_inverted_ticks("2519936321679999999").datetime()
-    datetime.datetime(2014, 8, 22, 0, 50, 32, tzinfo=datetime.timezone.utc)
-
-    :param text: what `inverted_ticks` returned
-    :raises BadKey: the text is not an inverted tick count
-
-    Guide: log tail.
-    """
-    try:
-        return Ticks(Ticks.MAX - _ticks(text))
-    except ValueError as error:
-        raise BadKey("text", text, str(error), "pass a result of inverted_ticks()") from None
 
 
 @dataclass(frozen=True)
@@ -379,8 +316,6 @@ _CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
 
 
 class Text(Format):
-    """Plain text, unchanged."""
-
     reads_exactly: ClassVar[bool] = True
     characters: ClassVar[Characters] = KEY_TEXT
 

@@ -24,16 +24,14 @@ def stored_filter(key: Key, where: Filter, key_values: Mapping[str, object] | No
     """Return a filter with its conditions on fields of a key as conditions on PartitionKey and RowKey.
 
     Of the key's rows it selects those whose fields match, every one and no other. A field that is not the first one of
-    its template needs the fields before it to be known, from `known` or from `==` joined by `&`.
+    its template needs the fields before it to be known, from `key_values` or from `==` joined by `&`.
 
     >>> from tablepatterns.filters import prop
     >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
     >>> print(stored_filter(reviews, (prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
     RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
 
-    :param where: a filter on the fields of entities
     :param key_values: key fields that have this value in all entities that are read
-    :raises BadFilter: the key does not allow the condition, or a value cannot be part of it
     """
     templates = (key._partition, key._row)
     # A field that is a whole key under the key's own name is stored as the filter says
@@ -60,10 +58,7 @@ def _check_case(names: Iterable[str], fields: Sequence[str]) -> None:
 
 
 class _KeyFilter:
-    """Translates a filter.
-
-    :param places: for each field of the key, its template and position
-    """
+    """Translates a filter; `places` has the template and the position of each field of the key."""
 
     def __init__(self, places: Mapping[str, tuple[Template, int]]) -> None:
         self._places = places

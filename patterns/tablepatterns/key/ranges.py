@@ -16,8 +16,6 @@ Ends = Literal["both", "left", "right", "neither"]
 
 @dataclass(frozen=True)
 class Prefix:
-    """All texts with this prefix; returned by `prefix`."""
-
     text: str
 
 
@@ -149,12 +147,6 @@ class KeyRange:
     >>> rows = KeyRange("Sales", "email_a", True, "email_b", False)
     >>> rows.contains("Sales", "email_alice@contoso.com"), rows.contains("Sales", "email_b")
     (True, False)
-
-    :param partition_key: the partition
-    :param lower: the first RowKey, or None
-    :param lower_inclusive: whether `lower` is inclusive
-    :param upper: the last RowKey, or None
-    :param upper_inclusive: whether `upper` is inclusive
     """
 
     partition_key: str
@@ -170,7 +162,6 @@ class KeyRange:
 
     @cached_property
     def row_keys(self) -> Interval:
-        """The RowKeys of the range."""
         return Interval(self.lower or "", self.lower_inclusive, self.upper, self.upper_inclusive)
 
     @property
@@ -187,9 +178,6 @@ def after_prefix(text: str) -> str | None:
     """Return the smallest text that sorts after all texts with this prefix; None if there is none.
 
     It is the next character in UTF-16 order that a key may hold, so that the bound itself is sound in a filter.
-
-    >>> after_prefix("email_a"), after_prefix("empid_000199"), after_prefix("")
-    ('email_b', 'empid_00019:', None)
     """
     end = prefix_end(text)
     while end is not None and FORBIDDEN.match(end[-1]):

@@ -138,7 +138,6 @@ class Template:
         return automaton
 
     def write(self, values: Mapping[str, object]) -> str:
-        """Return the key for these values, or raise BadKey."""
         text = self.head
         for field in self.fields:
             if field.name not in values:
@@ -203,7 +202,6 @@ def field_range(partition_key: str, row_prefix: str, field: Field, question: Bet
     """Return the rows whose RowKeys begin with known text and continue with values of a field in a range.
 
     :param last: whether no field follows
-    :raises BadKey: keys do not sort by the field, or a bound cannot be part of a key
     """
     if not field.sorts:
         rule = f"keys do not sort by a text field that is followed by {field.tail!r}"

@@ -35,13 +35,11 @@ class Characters:
         return bool(characters.listed - self.listed) if self.excludes else bool(self.listed & characters.listed)
 
     def without(self, characters: Iterable[str]) -> Characters:
-        """Return the set without some characters."""
         excluded = frozenset(characters)
         return Characters(self.listed | excluded if self.excludes else self.listed - excluded, self.excludes)
 
 
 def one_of(characters: Iterable[str]) -> Characters:
-    """Return the set of these characters."""
     return Characters(frozenset(characters))
 
 
@@ -61,11 +59,9 @@ class Automaton:
 
     @property
     def end(self) -> int:
-        """The final state."""
         return len(self._moves) - 1
 
     def add_literal(self, text: str) -> None:
-        """Add text that is the same in every key."""
         self.add_fixed([one_of(character) for character in text])
 
     def add_fixed(self, characters: Iterable[Characters]) -> None:
@@ -75,7 +71,6 @@ class Automaton:
             self._moves[state].append((character_set, self._new()))
 
     def add_text(self, characters: Characters) -> None:
-        """Add any number of characters."""
         self._moves[self.end].append((characters, self.end))
 
     def add_text_until(self, characters: Characters, separator: str) -> None:

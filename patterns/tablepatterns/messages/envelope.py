@@ -24,10 +24,7 @@ class Envelope:
     >>> sent = Envelope("archive", {"partition": "Sales", "row": "000223"})
     >>> sent.text()
     '{"v":1,"kind":"archive","body":{"partition":"Sales","row":"000223"}}'
-    >>> Envelope.parse(sent.text(base64=True)) == sent
-    True
 
-    :param kind: which handler processes it
     :param body: what to do: texts, numbers, booleans, None, lists and dicts of them
     """
 
@@ -35,10 +32,7 @@ class Envelope:
     body: Mapping[str, Any] = field(repr=False)
 
     def text(self, *, base64: bool = False) -> str:
-        """Return the message's text, in ASCII.
-
-        :raises BadInput: the body cannot be written as JSON
-        """
+        """Return the message's text, in ASCII."""
         try:
             text = json.dumps(
                 {"v": VERSION, "kind": self.kind, "body": self.body}, allow_nan=False, separators=(",", ":")
@@ -51,10 +45,6 @@ class Envelope:
 
     @classmethod
     def parse(cls, text: str) -> Envelope:
-        """Return the envelope in a message's text.
-
-        :raises BadMessage: the text is not an envelope, or its version is unknown
-        """
         try:
             message = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
         except (ValueError, RecursionError):

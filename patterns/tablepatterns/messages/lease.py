@@ -16,14 +16,10 @@ from .envelope import Envelope
 
 
 class Lease:
-    """A received message, and how long this process may work on it.
+    """A received message, and how long this process may work on it; a change raises `LeaseLost` once that has ended.
 
-    :param account: the account whose clock governs the lease
-    :param queue: where the message is
-    :param message: as it was sent or received
     :param seconds: the length of the lease; each renewal is as long
     :param requested_at: when the message was requested, by the account's clock; None for now
-    :raises BadMessage: the message cannot be read
     """
 
     def __init__(
@@ -60,34 +56,22 @@ class Lease:
         return (self._ends_at - self._account.now()).total_seconds()
 
     async def renew(self) -> None:
-        """Extend the lease by its full length from now. Cost: 1 transaction.
-
-        :raises LeaseLost: the lease has ended
-        """
+        """Extend the lease by its full length from now. Cost: 1 transaction."""
         await self._update(self._seconds, None)
 
     async def renew_if_due(self) -> None:
-        """Renew if no more than half of the time is left. Cost: 1 transaction or none.
-
-        :raises LeaseLost: the lease has ended
-        """
+        """Renew if no more than half of the time is left. Cost: 1 transaction or none."""
         if self.remaining <= self._seconds / 2:
             await self.renew()
 
     async def rewrite(self, body: Mapping[str, Any]) -> None:
-        """Change the message, and renew the lease. Cost: 1 transaction.
-
-        :raises LeaseLost: the lease has ended
-        """
+        """Change the message, and renew the lease. Cost: 1 transaction."""
         work = Envelope(self.work.kind, body)
         await self._update(self._seconds, work.text(base64=self._base64))
         self.work = work
 
     async def release(self, seconds: int = 0) -> None:
-        """Give up the lease: the message can be received again in `seconds`. Cost: 1 transaction.
-
-        :raises LeaseLost: the lease has ended
-        """
+        """Give up the lease: the message can be received again in `seconds`. Cost: 1 transaction."""
         await self._update(seconds, None)
 
     async def complete(self) -> bool:
@@ -105,13 +89,7 @@ class Lease:
 class ExternalLease(Lease):
     """The lease of a message that another program received, renews and deletes. It sends no requests.
 
-    A rewritten body is seen by this handler only: if the message is delivered again, the handler starts from the
-    beginning.
-
-    :param account: the account whose clock governs the lease
-    :param queue: where the message is
-    :param text: the message's text
-    :raises BadMessage: the message cannot be read
+    A rewritten body is seen by this handler only: a new delivery starts from the beginning.
     """
 
     def __init__(self, account: Account, queue: Queue, text: str, seconds: int) -> None:

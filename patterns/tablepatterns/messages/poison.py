@@ -37,7 +37,6 @@ _LIBRARIES: Final = (
 class Reason:
     """Why a message could not be processed.
 
-    :param error: the name of the error's type
     :param text: the service's status and code, and where the error was raised; for a `BadMessage` its text without the
         value, for a `StepFailed` the step
     """
@@ -110,9 +109,6 @@ class PoisonMessage:
     :param queue: the queue that it came from; None if another program put it there
     :param text: its original text; None if it did not fit, and is in a message of its own
     :param id: the id that it had in that queue; of a message that another program put there, its own
-    :param error: the name of the error's type
-    :param reason: what was wrong
-    :param deliveries: how often it was received
     :param first: when it was sent, in ISO 8601
     :param last: when it was moved to the poison queue
     """
@@ -128,17 +124,12 @@ class PoisonMessage:
 
     @classmethod
     def of(cls, queue: str, message: Message, reason: Reason, now: datetime) -> PoisonMessage:
-        """Return the note about a message that was received from a queue."""
         sent_at = message.inserted_at.isoformat() if message.inserted_at else None
         about = (message.id, reason.error, reason.text, message.deliveries, sent_at, now.isoformat())
         return cls(queue, message.text, *about)
 
     def texts(self, *, base64: bool = False) -> tuple[str, ...]:
-        """Return the messages to send: the note, or if that is too long, the original text and then the note.
-
-        >>> [len(text) for text in PoisonMessage("orders", "x" * 65_536).texts()]
-        [65536, 132]
-        """
+        """Return the messages to send: the note, or if that is too long, the original text and then the note."""
         fields: dict[str, Any] = asdict(self)
         note_text = Envelope(KIND, fields).text(base64=base64)
         if self.text is None or len(note_text) <= MAX_MESSAGE_BYTES:

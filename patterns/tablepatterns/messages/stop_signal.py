@@ -23,11 +23,9 @@ class StopSignal:
         self._is_set = False
 
     def set(self) -> None:
-        """Stop all queues."""
         self._is_set = True
 
     def __call__(self) -> bool:
-        """Return whether to stop."""
         if self._is_set:
             return True
         answer = self._should_stop()

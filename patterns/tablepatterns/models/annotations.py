@@ -54,18 +54,12 @@ class StoredBy:
     """The base of annotations of fields that a property mapping stores."""
 
     def mapping(self, table: str, names: Sequence[str]) -> Any:
-        """Return the property mapping to use if the set was not given one.
-
-        :raises BadDesign: the set must be given one
-        """
+        """Return the property mapping to use if the set was not given one; BadDesign if it must be."""
         raise NotImplementedError
 
 
 def check_whole(field: str, annotations: Sequence[object]) -> None:
-    """Reject annotations of a part of a field's type, or of a field of a nested class: only whole fields are stored so.
-
-    :raises BadDesign: there is one that says how to store it
-    """
+    """Reject annotations that say how to store a part of a field's type, or a field of a nested class."""
     for annotation in annotations:
         if isinstance(annotation, (Stored, StoredBy)):
             rule = "it annotates a part of what is stored, which would have no effect"
@@ -75,10 +69,7 @@ def check_whole(field: str, annotations: Sequence[object]) -> None:
 
 
 def field_types(model: type[Any]) -> dict[str, Any]:
-    """Return the types of the fields of a class, with their annotations.
-
-    :raises BadDesign: one of them is an `InitVar`, or cannot be resolved
-    """
+    """Return the types of the fields of a class, with their annotations."""
     # Before they are resolved: Python 3.10 cannot resolve an InitVar in quotes
     for name, field in getattr(model, "__dataclass_fields__", {}).items():
         if isinstance(field.type, InitVar) or str(field.type).startswith(("InitVar[", "dataclasses.InitVar[")):
@@ -102,10 +93,7 @@ def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
 
 
 def stored_names(model: type[Any]) -> Mapping[str, str]:
-    """Return the names of the properties of fields that are stored under another name.
-
-    :raises BadDesign: two fields would be the same property, or a property is the service's own
-    """
+    """Return the names of the properties of fields that are stored under another name."""
     names = {name: annotation.name for name, annotation in annotated(model, Stored).items() if annotation.name != name}
     for name, stored in names.items():
         if stored in SYSTEM_PROPERTIES:

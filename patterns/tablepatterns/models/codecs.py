@@ -47,11 +47,8 @@ class OptionalOf(Codec):
 
     def __init__(self, inner: Codec) -> None:
         self.inner = inner
+        self.name = f"{inner.name} | None"
         self.in_keys, self.instead = inner.in_keys, inner.instead
-
-    @property
-    def name(self) -> str:
-        return f"{self.inner.name} | None"
 
     def encode(self, value: object) -> object:
         return None if value is None else self.inner.encode(value)
@@ -109,10 +106,7 @@ class AnyJson(Nested):
 
     def __init__(self, kind: type = object) -> None:
         self._kind = kind
-
-    @property
-    def name(self) -> str:
-        return "a JSON value" if self._kind is object else f"a {self._kind.__name__} of JSON values"
+        self.name = "a JSON value" if kind is object else f"a {kind.__name__} of JSON values"
 
     def to_json(self, value: object) -> object:
         hint = "use lists, dicts with str keys, strings, finite numbers, True, False and None"
@@ -135,20 +129,21 @@ class ListOf(Nested):
 
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
-
-    @property
-    def name(self) -> str:
-        return f"a list of {self._inner.name}"
+        self.name = f"a list of {inner.name}"
 
     def to_json(self, value: object) -> object:
         if not isinstance(value, list):
             raise self.mismatch(value)
-        return [_to_json(self._inner, item, f"[{at}]") for at, item in enumerate(cast("list[object]", value))]
+        return [
+            convert_part(f"[{at}]", self._inner.to_json, item) for at, item in enumerate(cast("list[object]", value))
+        ]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
             raise self.mismatch(part)
-        return [_from_json(self._inner, item, f"[{at}]") for at, item in enumerate(cast("list[object]", part))]
+        return [
+            convert_part(f"[{at}]", self._inner.from_json, item) for at, item in enumerate(cast("list[object]", part))
+        ]
 
 
 class TupleOf(Nested):
@@ -157,23 +152,20 @@ class TupleOf(Nested):
     def __init__(self, inner: Sequence[Codec], *, repeats: bool) -> None:
         self._inner = tuple(inner)
         self._repeats = repeats
-
-    @property
-    def name(self) -> str:
-        names = ", ".join(codec.name for codec in self._inner)
-        return f"a tuple of ({names}{', ...' if self._repeats else ''})"
+        names = ", ".join(codec.name for codec in inner)
+        self.name = f"a tuple of ({names}{', ...' if repeats else ''})"
 
     def to_json(self, value: object) -> object:
         if not isinstance(value, tuple):
             raise self.mismatch(value)
         parts = self._parts(cast("tuple[object, ...]", value))
-        return [_to_json(codec, part, f"[{at}]") for at, (codec, part) in enumerate(parts)]
+        return [convert_part(f"[{at}]", codec.to_json, part) for at, (codec, part) in enumerate(parts)]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
             raise self.mismatch(part)
         parts = self._parts(cast("list[object]", part))
-        return tuple(_from_json(codec, inner, f"[{at}]") for at, (codec, inner) in enumerate(parts))
+        return tuple(convert_part(f"[{at}]", codec.from_json, inner) for at, (codec, inner) in enumerate(parts))
 
     def _parts(self, values: Sequence[object]) -> list[tuple[Codec, object]]:
         codecs = self._inner * len(values) if self._repeats else self._inner
@@ -187,16 +179,13 @@ class DictOf(Nested):
 
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
-
-    @property
-    def name(self) -> str:
-        return f"a dict of str to {self._inner.name}"
+        self.name = f"a dict of str to {inner.name}"
 
     def to_json(self, value: object) -> object:
-        return {key: _to_json(self._inner, item, f"[{key!r}]") for key, item in self._items(value).items()}
+        return {key: convert_part(f"[{key!r}]", self._inner.to_json, item) for key, item in self._items(value).items()}
 
     def from_json(self, part: object) -> object:
-        return {key: _from_json(self._inner, item, f"[{key!r}]") for key, item in self._items(part).items()}
+        return {key: convert_part(f"[{key!r}]", self._inner.from_json, item) for key, item in self._items(part).items()}
 
     def _items(self, value: object) -> Mapping[str, object]:
         if not isinstance(value, dict):
@@ -208,16 +197,10 @@ class DictOf(Nested):
         return items
 
 
-def _to_json(codec: Codec, value: object, step: str) -> object:
+def convert_part(step: str, convert: Callable[[Any], object], part: object) -> Any:
+    """Convert a part of a value; the path of a mismatch begins with the part's name or index."""
     try:
-        return codec.to_json(value)
-    except TypeMismatch as mismatch:
-        raise mismatch.under(step) from mismatch
-
-
-def _from_json(codec: Codec, part: object, step: str) -> object:
-    try:
-        return codec.from_json(part)
+        return convert(part)
     except TypeMismatch as mismatch:
         raise mismatch.under(step) from mismatch
 
@@ -269,13 +252,7 @@ _INSTEAD: Final[dict[type, str]] = {
 
 
 def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
-    """Return the codec of a field's type.
-
-    :param field: the name of the field in errors
-    :param annotation: its type, as `typing.get_type_hints` returns it
-    :param inner: returns the codec of a nested dataclass
-    :raises BadDesign: the type is not supported
-    """
+    """Return the codec of a field's type; `inner` returns the codec of a nested dataclass."""
     if get_origin(annotation) is Annotated:
         annotation, *annotations = get_args(annotation)
         check_whole(field, annotations)

@@ -21,8 +21,6 @@ class DeclaredField(NamedTuple):
 def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
     """Return the fields of a class; None if it is not one of these.
 
-    :raises BadDesign: it is a class of pydantic that takes fields which it does not declare
-
     >>> @dataclasses.dataclass
     ... class Employee:
     ...     EmployeeId: int

@@ -37,7 +37,6 @@ class Instances:
             return
 
     def entity(self, instance: object, home: SetIdentity) -> Entity | None:
-        """Return the entity that a set remembers of an instance."""
         entry = self._found.get(id(instance))
         return entry[1].get(home) if entry is not None and entry[0]() is instance else None
 

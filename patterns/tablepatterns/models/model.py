@@ -50,12 +50,9 @@ class Model(Generic[M]):
     >>> model.fields(Employee("Sales", 223, ["typing"]))
     {'Department': 'Sales', 'EmployeeId': 223, 'Skills': '["typing"]'}
 
-    :param model_class: the class; it must have the fields of the key
-    :param key: the primary key of the entities
     :param upgrades: the first converts fields of version 1 to version 2, and so on. They must not change key fields
     :param secret: the fields whose values errors must not show
     :param record: the fields of several classes that it speaks for; None for those of the class
-    :raises BadDesign: it is not such a class, it lacks a field of the key, or has one that cannot be stored
     """
 
     def __init__(
@@ -71,24 +68,18 @@ class Model(Generic[M]):
         self.name = model_class.__name__
         self.upgrades = tuple(upgrades)
         self._key = key
-        self._record = Record(model_class) if record is None else record
+        self.record = Record(model_class) if record is None else record
         self._secret = frozenset(secret)
         self._check_names()
         self._check_secrets()
-        self._days = _days(key, self._record)
+        self._days = _days(key, self.record)
         self._check_formats("key", key)
-        codecs = {name: member.codec for name, member in self._record.members.items()}
+        codecs = {name: member.codec for name, member in self.record.members.items()}
         self._filter = ModelFilter(codecs, self.name, self._secret)
 
     @property
-    def record(self) -> Record:
-        """The fields of the class, and how each is stored."""
-        return self._record
-
-    @property
     def members(self) -> Collection[str]:
-        """The names of the fields that are stored."""
-        return self._record.members.keys()
+        return self.record.members.keys()
 
     @property
     def version(self) -> int:
@@ -96,31 +87,20 @@ class Model(Generic[M]):
         return len(self.upgrades) + 1
 
     def fields(self, value: object) -> dict[str, Any]:
-        """Return the fields of a value as the set stores them, once its class has accepted them.
-
-        :raises BadProperty: a value does not fit its field, or the class rejects the fields
-        :raises BadKey: a value does not fit a field of the key
-        """
+        """Return the fields of a value as the set stores them, once its class has accepted them."""
         return self.accepted(self.encoded(value))
 
     def encoded(self, value: object) -> dict[str, Any]:
-        """Return the fields of a value as the set stores them, without asking its class.
-
-        :raises BadProperty: a value does not fit its field
-        :raises BadKey: a value does not fit a field of the key
-        """
+        """Return the fields of a value as the set stores them, without asking its class."""
         self.check_class(value)
         try:
-            fields = self._record.encoded(value)
+            fields = self.record.encoded(value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
         return fields | {name: getattr(value, name) for name in self._days if name in fields}
 
     def check_class(self, value: object) -> None:
-        """Reject an instance of another class; a subclass may have fields that would be lost.
-
-        :raises BadInput: it is one
-        """
+        """Reject an instance of another class; a subclass may have fields that would be lost."""
         if type(value) is not self.model_class:
             rule = f"the set has the model {self.name}, not {type(value).__name__}"
             if isinstance(value, self.model_class):
@@ -133,8 +113,6 @@ class Model(Generic[M]):
         An instance may have been changed since its class checked it, and a change of one field may not fit the others.
 
         :param entity: the entity that they are stored in place of; None for a new one
-        :raises BadProperty: the class rejects the fields, or would change them again whenever they are read
-        :raises UnrecognizedEntity: fields that the entity already has do not fit the model
         """
         converted = self._converted(fields, entity)
         if converted and self._converted({**fields, **converted}, entity):
@@ -145,7 +123,7 @@ class Model(Generic[M]):
     def _converted(self, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
         """Return those fields that the class converts to another value, as they are stored."""
         try:
-            instance = self._record.decoded(fields)
+            instance = self.record.decoded(fields)
         except TypeMismatch as mismatch:
             if entity is None:
                 self._reject(mismatch)
@@ -156,7 +134,7 @@ class Model(Generic[M]):
             rejected = BadProperty(self.name, subject, rule, "change them; nothing was written")
             raise rejected from (None if self._secret else error)
         again = self.encoded(instance)
-        same = {name for name in again if name in fields and self._record.is_same(name, fields[name], again[name])}
+        same = {name for name in again if name in fields and self.record.is_same(name, fields[name], again[name])}
         return {name: value for name, value in again.items() if name in fields and name not in same}
 
     def _complaint(self, error: Exception) -> str:
@@ -166,30 +144,23 @@ class Model(Generic[M]):
             return "" if self._secret else f" ({_short(message_of(error))})"
         # The message of pydantic quotes all values
         lines = [(".".join(map(str, detail["loc"])), detail["msg"]) for detail in cast("Any", details())]
-        secret = {"", *self._secret, *(self._record.members[name].parameter for name in self._secret)}
+        secret = {"", *self._secret, *(self.record.members[name].parameter for name in self._secret)}
         complaints = [f"{at}: {text}" for at, text in lines if not self._secret or at.partition(".")[0] not in secret]
         return f" ({_short('; '.join(complaints))})" if complaints else ""
 
     def field(self, name: str, value: object) -> Any:
-        """Return one field as it is stored; an undeclared one is returned unchanged.
-
-        :raises BadProperty: the value does not fit the field
-        """
-        if name not in self._record.members:
+        """Return one field as it is stored; an undeclared one is returned unchanged."""
+        if name not in self.record.members:
             return value
         try:
-            return self._record.encoded_field(name, value)
+            return self.record.encoded_field(name, value)
         except TypeMismatch as mismatch:
             self._reject(mismatch)
 
     def key_fields(self, fields: Mapping[str, Any], key: Key | None = None) -> dict[str, Any]:
-        """Return values, or ranges of values, of the fields of a key in the form that the key formats.
-
-        :param key: a key of derived rows; None for the primary key
-        :raises BadKey: a value does not fit its field
-        """
-        days = self._days if key is None else _days(key, self._record)
-        plain = days | (fields.keys() - self._record.members.keys())
+        """Return values or ranges of key fields as the key formats them; the primary key by default."""
+        days = self._days if key is None else _days(key, self.record)
+        plain = days | (fields.keys() - self.record.members.keys())
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
 
     def _encoded_value(self, name: str, value: Any) -> Any:
@@ -198,13 +169,13 @@ class Model(Generic[M]):
         if isinstance(value, Between):
             return Between(self._encoded_value(name, value.low), self._encoded_value(name, value.high), value.inclusive)
         try:
-            return self._record.encoded_field(name, value)
+            return self.record.encoded_field(name, value)
         except TypeMismatch as mismatch:
             raise BadKey(self._subject(mismatch), self._shown_value(mismatch), mismatch.rule, mismatch.hint) from None
 
     def key_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a key's fields, of the form that the key formats."""
-        members = self._record.members
+        members = self.record.members
         try:
             return {
                 name: members[name].codec.decode(value) if name in members else value for name, value in fields.items()
@@ -214,17 +185,9 @@ class Model(Generic[M]):
             raise UnrecognizedEntity(text) from None
 
     def filter(self, where: Filter) -> Filter:
-        """Return the filter of the stored properties for a filter of fields.
-
-        :raises BadFilter: there is no such field, or the value does not fit it
-        """
         return self._filter.stored(where)
 
     def value(self, entity: Entity, version: int) -> M:
-        """Return the object of an entity.
-
-        :raises UnrecognizedEntity: the entity lacks a field, or has a value of another type
-        """
         return self._decoded(entity, self.upgraded(entity, version))
 
     def rewritten(self, entity: Entity, version: int, value: object) -> dict[str, Any]:
@@ -236,16 +199,13 @@ class Model(Generic[M]):
         except UnrecognizedEntity:
             # What does not fit the model is replaced as a whole
             old = {}
-        undeclared = {name: value for name, value in before.items() if name not in self._record.members}
+        undeclared = {name: value for name, value in before.items() if name not in self.record.members}
         same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
         # A number of 64 bits that was read from a key is an int
         return undeclared | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
-        """Return the fields of an entity in the current version.
-
-        :raises BadDesign: an upgrade changed a field of the key
-        """
+        """Return the fields of an entity in the current version."""
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
             fields = self._next_version(entity, number, upgrade, fields)
@@ -256,10 +216,6 @@ class Model(Generic[M]):
         return fields
 
     def _next_version(self, entity: Entity, number: int, upgrade: Upgrade, fields: dict[str, Any]) -> dict[str, Any]:
-        """Call an upgrade.
-
-        :raises UnrecognizedEntity: it fails, or does not return fields
-        """
         who = f"the upgrade of {self.name} from version {number} to {number + 1}"
         try:
             returned: object = upgrade(fields)
@@ -279,7 +235,6 @@ class Model(Generic[M]):
 
         :param place: the derived data, in errors
         :param has_entities: whether the rows hold the fields of an entity
-        :raises BadDesign: it does not
         """
         self._check_formats(place, key)
         for name in sorted(self._days):
@@ -292,18 +247,15 @@ class Model(Generic[M]):
                 raise BadDesign(place, key.row_template, rule, f"write {{{name}:{DATE}}} in both, or {{{name}}}")
 
     def check_days(self, place: str, key: Key) -> None:
-        """Reject a key of a copy of the entities that formats a date in another form than the primary key.
-
-        :raises BadDesign: it does
-        """
+        """Reject a key of a copy of the entities that formats a date in another form than the primary key."""
         self.check_key(place, key, has_entities=True)
-        for name in sorted(_days(key, self._record) - self._days):
+        for name in sorted(_days(key, self.record) - self._days):
             rule = f"it formats {name} as a date, and the primary key in another form"
             raise BadDesign(place, key.row_template, rule, f"write {{{name}}}, or {{{name}:{DATE}}} in both")
 
     def _check_formats(self, place: str, key: Key) -> None:
         for name, spec in key.formats.items():
-            codec = self._record.members[name].codec if name in self._record.members else None
+            codec = self.record.members[name].codec if name in self.record.members else None
             if codec is None or spec in codec.in_keys:
                 continue
             field = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
@@ -317,7 +269,7 @@ class Model(Generic[M]):
             raise BadDesign(place, field, rule, f"write {fields_in_keys}")
 
     def _check_secrets(self) -> None:
-        for name, member in self._record.members.items():
+        for name, member in self.record.members.items():
             if isinstance(required(member.codec), SecretCodec) and name not in self._secret:
                 field, rule = f"{self.model_class.__name__}.{name}", "a secret is not stored as plain text"
                 raise BadDesign(field, member.codec.name, rule, "encrypt it: Annotated[SecretStr, Encrypted()]")
@@ -329,7 +281,7 @@ class Model(Generic[M]):
 
     def _decoded(self, entity: Entity, fields: Mapping[str, Any]) -> M:
         try:
-            return cast("M", self._record.decoded(fields))
+            return cast("M", self.record.decoded(fields))
         except TypeMismatch as mismatch:
             self._unrecognized(entity, mismatch)
         except Exception as error:  # noqa: BLE001 - a class may raise anything
@@ -357,10 +309,10 @@ class Model(Generic[M]):
 
     def _check_names(self) -> None:
         for name in self._key.fields:
-            if name not in self._record.members:
+            if name not in self.record.members:
                 rule = f"it lacks {name}, a field of the key"
                 raise BadDesign("type", self.model_class.__name__, rule, "add it to the class, as a field of __init__")
-        for name in sorted(_SYSTEM.intersection(self._record.members).difference(self._key.fields)):
+        for name in sorted(_SYSTEM.intersection(self.record.members).difference(self._key.fields)):
             rule = "the service has a property with this name"
             raise BadDesign("field", f"{self.model_class.__name__}.{name}", rule, "rename the field")
 

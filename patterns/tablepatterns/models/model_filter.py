@@ -18,8 +18,6 @@ from .scalar_codecs import Codec, DatetimeCodec, EnumCodec, TicksCodec, TypeMism
 class ModelFilter:
     """Replaces comparisons of a model's fields with comparisons of what is stored for them.
 
-    :param codecs: the codec of each field, by its name
-    :param model: the name of the model in errors
     :param secret: the fields whose values errors must not show
     """
 
@@ -29,11 +27,6 @@ class ModelFilter:
         self._secret = secret
 
     def stored(self, where: Filter) -> Filter:
-        """Return the filter of the stored properties.
-
-        :raises BadFilter: the model has no such field, the value is of another type, or the stored form of the field
-            cannot be compared in this way
-        """
         match where:
             case Comparison():
                 return where if where.name in SYSTEM_PROPERTIES else self._comparison(where)

@@ -20,10 +20,7 @@ _TYPE: Final = re.compile(r"([^.]+)(?:\.([1-9][0-9]{0,8}))?")
 
 
 class SingleModel(Generic[M]):
-    """The class of every entity of a set; the property `ModelVersion` holds the version.
-
-    :raises BadDesign: the model has a field named `ModelVersion`
-    """
+    """The class of every entity of a set; the property `ModelVersion` holds the version."""
 
     def __init__(self, model: Model[M]) -> None:
         self.model = model
@@ -33,18 +30,11 @@ class SingleModel(Generic[M]):
             raise BadDesign("field", f"{model.name}.{VERSION}", rule, "rename the field, or store it by another name")
 
     def of_instance(self, instance: object) -> Model[M]:
-        """Return the model of an instance.
-
-        :raises BadInput: it is of another class
-        """
         self.model.check_class(instance)
         return self.model
 
     def of_entity(self, entity: Entity) -> tuple[Model[M], int]:
-        """Return the model of a stored entity, and the version in which it was written.
-
-        :raises UnrecognizedEntity: it is of an unknown class or version, such as a newer one
-        """
+        """Return the model of a stored entity, and the version in which it was written."""
         version = entity.get(VERSION, 1)
         if type(version) is not int:
             version = 0
@@ -59,10 +49,7 @@ class SingleModel(Generic[M]):
 class SeveralModels(SingleModel[M]):
     """The classes of a set, told apart by a type property.
 
-    :param one_of: the declaration
-    :param models: the model of each class
     :param model: one with the fields of all of them, for keys and filters
-    :raises BadDesign: a class or a key has a field with the name of the type property
     """
 
     def __init__(self, one_of: OneOf[M], models: Sequence[Model[M]], model: Model[M]) -> None:
@@ -121,7 +108,6 @@ def types_of_model(model: type[M] | OneOf[M], build: Callable[..., Model[Any]]) 
     """Return the classes of a set's model.
 
     :param build: makes the model of a class, given the class and, for several classes, their record
-    :raises BadDesign: a class cannot be the model of the set
     """
     if not isinstance(model, OneOf):
         return SingleModel(build(model))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from ..errors import BadDesign
 from .annotations import Streamed, check_whole, field_types
-from .codecs import Nested, OptionalOf, codec_of, required
+from .codecs import Nested, OptionalOf, codec_of, convert_part, required
 from .declared_fields import declared_fields
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
@@ -19,8 +19,6 @@ _ABSENT: Final = object()
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a class."""
-
     codec: Codec
     has_default: bool
     parameter: str
@@ -50,11 +48,6 @@ class Record:
     {'EmployeeId': 223, 'Skills': '["sales","typing"]'}
     >>> record.decoded({"EmployeeId": 223})
     Employee(EmployeeId=223, Skills=None)
-
-    :param record_class: a dataclass, or a class of pydantic or attrs
-    :raises BadDesign: it is not such a class, it is abstract, or a field has a type that cannot be stored
-
-    Guide: working with heterogeneous entity types.
     """
 
     def __init__(self, record_class: type[Any], records: dict[type, Record] | None = None) -> None:
@@ -83,10 +76,7 @@ class Record:
             )
 
     def encoded(self, value: object) -> dict[str, Any]:
-        """Return the fields that are stored of a value, as properties; those that are None are left out.
-
-        :raises TypeMismatch: a field has a value of another type; its path is the field's name
-        """
+        """Return the fields that are stored of a value, as properties; those that are None are left out."""
         stored_fields = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
         return {name: stored for name, stored in stored_fields.items() if stored is not None}
 
@@ -95,7 +85,7 @@ class Record:
         codec = self.members[name].codec
         if isinstance(value, Streamed) and isinstance(required(codec), BytesCodec):
             return value
-        return _under(name, codec.encode, value)
+        return convert_part(name, codec.encode, value)
 
     def is_same(self, name: str, some: object, another: object) -> bool:
         """Whether two stored forms of a field are of the same value."""
@@ -107,10 +97,9 @@ class Record:
         return one == two or (one != one and two != two)
 
     def decoded(self, stored: Mapping[str, Any]) -> Any:
-        """Return the value that the fields are stored of; names that the dataclass lacks do not count.
+        """Return the value that the fields are stored of; names that the class lacks do not count.
 
-        :raises TypeMismatch: a field is missing, or is stored as something else
-        :raises ValueError, TypeError: the class itself rejects its fields
+        A `TypeMismatch` has the field; the class itself may raise ValueError or TypeError.
         """
         arguments: dict[str, Any] = {}
         streams: dict[str, Streamed] = {}
@@ -121,7 +110,7 @@ class Record:
                 streams[name], stored_value = stored_value, b""
             if stored_value is not None or _needs_none(name, member):
                 arguments[member.parameter] = (
-                    None if stored_value is None else _under(name, member.codec.decode, stored_value)
+                    None if stored_value is None else convert_part(name, member.codec.decode, stored_value)
                 )
         instance = self.record_class(**arguments)
         for name, stream in streams.items():
@@ -129,26 +118,24 @@ class Record:
         return instance
 
     def to_json(self, value: object) -> dict[str, object]:
-        """Return a nested value in JSON form."""
-        return {name: _under(name, member.codec.to_json, getattr(value, name)) for name, member in self.members.items()}
+        return {
+            name: convert_part(name, member.codec.to_json, getattr(value, name))
+            for name, member in self.members.items()
+        }
 
     def from_json(self, part: Mapping[str, object]) -> Any:
-        """Return the nested value of its JSON form."""
         arguments: dict[str, Any] = {}
         for name, member in self.members.items():
             json_value = part.get(name, _ABSENT)
             if json_value is not _ABSENT:
-                arguments[member.parameter] = _under(name, member.codec.from_json, json_value)
+                arguments[member.parameter] = convert_part(name, member.codec.from_json, json_value)
             elif _needs_none(name, member):
                 arguments[member.parameter] = None
         return self.record_class(**arguments)
 
 
 def merge_records(records: Sequence[Record]) -> Record:
-    """Return the fields that any of several classes has, for keys and filters of all of them.
-
-    :raises BadDesign: a field has several types
-    """
+    """Return the fields that any of several classes has, for keys and filters of all of them."""
     merged = copy.copy(records[0])
     merged.members = {}
     for record in records:
@@ -167,10 +154,7 @@ class Part(Nested):
 
     def __init__(self, record: Record) -> None:
         self._record = record
-
-    @property
-    def name(self) -> str:
-        return self._record.record_class.__name__
+        self.name = record.record_class.__name__
 
     def to_json(self, value: object) -> object:
         if type(value) is not self._record.record_class:
@@ -190,13 +174,6 @@ def _needs_none(name: str, member: Member) -> bool:
             None, "nothing is stored, and the field has no default", "add a default, or upgrade the entity", name
         )
     return member.may_be_none
-
-
-def _under(name: str, convert: Any, value: object) -> Any:
-    try:
-        return convert(value)
-    except TypeMismatch as mismatch:
-        raise mismatch.under(name) from mismatch
 
 
 def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:

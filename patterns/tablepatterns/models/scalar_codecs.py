@@ -22,8 +22,6 @@ class TypeMismatch(ValueError):
     """A value does not fit the type of its field; callers convert it to a public error.
 
     :param value: the value, or the part of it that does not fit
-    :param rule: the violated rule
-    :param hint: what to do
     :param path: the path of the part within the field
     """
 
@@ -47,6 +45,8 @@ INTEGER: Final = ("06d", "+06d")
 class Codec(ABC):
     """One type of a field. What is encoded decodes to an equal value; anything else is a `TypeMismatch`, both ways."""
 
+    name: str
+    """The type's name in errors."""
     is_comparable: ClassVar[bool] = True
     """Whether equal values have the same stored form, so that filters may compare them."""
     is_sorted: ClassVar[bool] = True
@@ -56,29 +56,22 @@ class Codec(ABC):
     instead: str = "use a field of another type in the key"
     """What to do if a key cannot hold the values in their order."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The type's name in errors."""
-
     @abstractmethod
     def encode(self, value: object) -> object:
         """Return the value as a property."""
 
-    @abstractmethod
     def decode(self, stored: object) -> object:
-        """Return the value of a property."""
+        """Return the value of a property; by default, it is stored unchanged."""
+        return self.encode(stored)
 
     def to_json(self, value: object) -> object:
         """Return the value in JSON form; by default, the same as the property."""
         return self.encode(value)
 
     def from_json(self, part: object) -> object:
-        """Return the value of its JSON form."""
         return self.decode(part)
 
     def mismatch(self, value: object, hint: str = "convert it, or change the field's type") -> TypeMismatch:
-        """Return the error for a value of another type."""
         return TypeMismatch(value, f"the field must be {self.name}", hint)
 
 
@@ -93,38 +86,26 @@ class PlainCodec(Codec):
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
+        self.name = kind.__name__
         self.in_keys = {str: TEXT, UUID: ("uuid",)}.get(kind, ())
-
-    @property
-    def name(self) -> str:
-        return self._kind.__name__
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind) or isinstance(value, Enum):
             raise self.mismatch(value)
         return value
 
-    def decode(self, stored: object) -> object:
-        return self.encode(stored)
-
 
 class IntCodec(Codec):
     """An integer. If it was stored as Edm.Int64, it is read as `Int64`, so that a write keeps the stored type."""
 
+    name = "int"
     in_keys = INTEGER
-
-    @property
-    def name(self) -> str:
-        return "int"
 
     def encode(self, value: object) -> object:
         number = self.to_json(value)
         if not INT64_MIN <= number <= INT64_MAX:
             raise TypeMismatch(value, "an integer has at most 64 bits", "use Decimal, which is stored as text")
         return number
-
-    def decode(self, stored: object) -> object:
-        return self.encode(stored)
 
     def to_json(self, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, (bool, Enum, Ticks)):
@@ -138,9 +119,7 @@ class IntCodec(Codec):
 class Int64Codec(IntCodec):
     """An integer that is always stored as Edm.Int64."""
 
-    @property
-    def name(self) -> str:
-        return "Int64"
+    name = "Int64"
 
     def encode(self, value: object) -> Int64:
         try:
@@ -160,11 +139,8 @@ class Int64Codec(IntCodec):
 class FloatCodec(Codec):
     """A float; an int is accepted if a float can represent it."""
 
+    name = "float"
     in_keys = ("float",)
-
-    @property
-    def name(self) -> str:
-        return "float"
 
     def encode(self, value: object) -> float:
         if isinstance(value, (bool, Enum)) or not isinstance(value, (int, float)):
@@ -177,9 +153,6 @@ class FloatCodec(Codec):
             raise TypeMismatch(value, "a float cannot represent all its digits", "use Decimal")
         return number
 
-    def decode(self, stored: object) -> object:
-        return self.encode(stored)
-
     def to_json(self, value: object) -> object:
         number = self.encode(value)
         if not isfinite(number):
@@ -190,11 +163,8 @@ class FloatCodec(Codec):
 class DatetimeCodec(Codec):
     """An aware datetime, read back in UTC."""
 
+    name = "an aware datetime"
     in_keys = ("ticks", "inverted", INSTANT)
-
-    @property
-    def name(self) -> str:
-        return "an aware datetime"
 
     def encode(self, value: object) -> object:
         instant = self._instant(value)
@@ -231,11 +201,8 @@ class DatetimeCodec(Codec):
 class TicksCodec(Codec):
     """An instant with the service's precision of 100 ns."""
 
+    name = "Ticks"
     in_keys = ("ticks", "inverted")
-
-    @property
-    def name(self) -> str:
-        return "Ticks"
 
     def encode(self, value: object) -> Ticks:
         if not isinstance(value, Ticks):
@@ -258,11 +225,8 @@ class TicksCodec(Codec):
 class DateCodec(Codec):
     """A date, stored as ISO text, which sorts; a key with a date format has the date itself."""
 
+    name = "date"
     in_keys = ("", "escape", DATE)
-
-    @property
-    def name(self) -> str:
-        return "date"
 
     def encode(self, value: object) -> object:
         if not isinstance(value, date) or isinstance(value, datetime):
@@ -278,11 +242,8 @@ class DateCodec(Codec):
 class TimedeltaCodec(Codec):
     """A length of time, stored in microseconds."""
 
+    name = "timedelta"
     in_keys = INTEGER
-
-    @property
-    def name(self) -> str:
-        return "timedelta"
 
     def encode(self, value: object) -> Int64:
         if not isinstance(value, timedelta):
@@ -308,12 +269,9 @@ class TimedeltaCodec(Codec):
 class DecimalCodec(Codec):
     """A decimal number, stored as text with all its digits."""
 
+    name = "Decimal"
     is_comparable = False
     instead = "use an int of the smallest unit, such as cents"
-
-    @property
-    def name(self) -> str:
-        return "Decimal"
 
     def encode(self, value: object) -> object:
         if not isinstance(value, Decimal):
@@ -335,11 +293,8 @@ class EnumCodec(Codec):
 
     def __init__(self, kind: type[Enum]) -> None:
         self._kind = kind
+        self.name = kind.__name__
         self.in_keys = INTEGER if all(isinstance(member.value, int) for member in kind) else TEXT
-
-    @property
-    def name(self) -> str:
-        return self._kind.__name__
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
@@ -359,12 +314,9 @@ class LiteralCodec(Codec):
 
     def __init__(self, values: Sequence[object], inner: Codec) -> None:
         self._values = values
+        self.name = f"one of {', '.join(map(repr, values))}"
         self._inner = inner
         self.in_keys = inner.in_keys
-
-    @property
-    def name(self) -> str:
-        return f"one of {', '.join(map(repr, self._values))}"
 
     def encode(self, value: object) -> object:
         encoded = self._inner.encode(value)
@@ -372,18 +324,12 @@ class LiteralCodec(Codec):
             raise self.mismatch(value, "use one of them, or add it to the type")
         return encoded
 
-    def decode(self, stored: object) -> object:
-        return self.encode(stored)
-
 
 class TimeCodec(Codec):
     """A time of day without a time zone, stored as ISO text with microseconds, which sorts."""
 
+    name = "a time without a time zone"
     in_keys = TEXT
-
-    @property
-    def name(self) -> str:
-        return "a time without a time zone"
 
     def encode(self, value: object) -> object:
         if not isinstance(value, time) or value.tzinfo is not None:
@@ -404,10 +350,7 @@ class TextCodec(Codec):
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
-
-    @property
-    def name(self) -> str:
-        return self._kind.__name__
+        self.name = kind.__name__
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
@@ -425,10 +368,7 @@ class SecretCodec(Codec):
 
     def __init__(self, kind: type[Any]) -> None:
         self._kind = kind
-
-    @property
-    def name(self) -> str:
-        return self._kind.__name__
+        self.name = kind.__name__
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
@@ -470,7 +410,6 @@ class UuidCodec(PlainCodec):
 
 
 def _parse(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
-    """Parse a text, or raise a mismatch."""
     if not isinstance(text, str):
         raise codec.mismatch(text)
     try:

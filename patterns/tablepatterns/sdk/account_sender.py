@@ -23,12 +23,7 @@ _NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
 
 
 class AccountSender:
-    """The request sender of one account, created on first use.
-
-    :param kind: the SDK's class of table clients, sync or async
-    :param service: the URL of the account's Table service
-    :param options: the options of the client; its `transport` is that of the account's other clients
-    """
+    """The request sender of one account, created on first use; `options` has the account's shared `transport`."""
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self._kind = kind
@@ -95,12 +90,7 @@ _CALLS: Final[Sequence[tuple[SimpleResponse, Callable[[RequestSender], list[Prep
 
 
 async def is_supported(kind: Any) -> bool:
-    """Return whether the installed SDK sends the prepared requests, and would send and read the same.
-
-    It is tested once, with a transport that sends nothing.
-
-    :param kind: the SDK's class of table clients, sync or async
-    """
+    """Return whether the SDK's class of table clients, sync or async, would send and read the same; tested once."""
     is_same = _supported.get(kind)
     if is_same is None:
         try:

@@ -34,17 +34,14 @@ class SimpleResponse:
         self.content_type: str | None = self.headers.get("Content-Type")
 
     def read(self) -> bytes:
-        """Return the content."""
         return self.content
 
     body = read
 
     def text(self, encoding: str | None = None) -> str:
-        """Return the content as text."""
         return self.content.decode(encoding or "utf-8-sig")
 
     def json(self) -> Any:
-        """Return the content, parsed as JSON."""
         return json.loads(self.text())
 
     def __repr__(self) -> str:
@@ -58,7 +55,6 @@ class AioEmptyResponse(SimpleResponse):
         super().__init__(response.request, response.status_code, response.reason, response.headers, b"")
 
     async def read(self) -> bytes:  # type: ignore[override]
-        """Return the content."""
         return self.content
 
     def parts(self) -> Any:
@@ -72,7 +68,6 @@ class CallHook:
     If a write of one entity has succeeded, the SDK gets a response without headers and content, since nothing would
     use them.
 
-    :param hook: the client's own hook, which this one replaces and calls
     :param sends_once: whether a request that may have been executed must not be sent again
     """
 
@@ -102,7 +97,6 @@ class CallHook:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the SDK's call."""
         # A connection error over aiohttp may also occur after the request was executed
         once = {"retry_read": 0, "retry_connect": 0} if self._sends_once else {}
         return {"raw_response_hook": self, **once}
@@ -119,10 +113,7 @@ async def settled(result: Any) -> Any:
 
 
 async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call the SDK to write something, and return the result.
-
-    :raises ServiceResponseError: the response is incomplete, so it counts as lost
-    """
+    """Call the SDK to write something; an incomplete response counts as lost, and raises ServiceResponseError."""
     try:
         return await settled(call(*arguments, **options))
     except (AttributeError, OSError, HttpResponseError) as error:
@@ -136,10 +127,7 @@ async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) ->
 
 
 def _has_broken_off(error: BaseException | None) -> bool:
-    """Return whether an error means that the body of a response is incomplete.
-
-    Errors of credentials, and responses of the service, do not.
-    """
+    """Whether the body of a response is incomplete; errors of credentials and of the service do not mean that."""
     if isinstance(error, HttpResponseError):
         return type(error) in (HttpResponseError, IncompleteReadError) and error.response is None
     # For a transaction, the sync client lets errors of the requests library through
@@ -158,7 +146,6 @@ async def first_page(pages: Any) -> Any:
 
 
 async def iterate(results: Any) -> AsyncIterator[Any]:
-    """Iterate over the results of an SDK client, sync or async."""
     if hasattr(results, "__aiter__"):
         async for entity in results:
             yield entity
@@ -171,17 +158,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that is created on first use, once for all threads.
-
-    >>> lazy = Lazy(lambda: [print("made")])
-    >>> lazy.value is None
-    True
-    >>> lazy() is lazy()
-    made
-    True
-
-    :param make: creates the value
-    """
+    """A value that is created on first use, once for all threads."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -190,7 +167,6 @@ class Lazy(Generic[T]):
         """The value; None before its first use."""
 
     def __call__(self) -> T:
-        """Return the value."""
         with self._lock:
             if self.value is None:
                 self.value = self._make()

@@ -25,11 +25,7 @@ _MISSING: Final = ("BlobNotFound", "ContainerNotFound")
 
 @dataclass(frozen=True)
 class BlobFacts:
-    """The properties of a blob, without its content.
-
-    :param size: in bytes
-    :param blocks: the number of blocks of an append blob; None for other kinds, and in lists
-    """
+    """The properties of a blob; `size` is in bytes, `blocks` is None in lists and for other blobs than append blobs."""
 
     name: str
     size: int
@@ -46,8 +42,6 @@ class Container:
     """One container of an account, over an SDK `ContainerClient`, sync or async.
 
     A container that does not exist reads as empty, and the first write creates it.
-
-    :param client: the SDK's client of the container
     """
 
     def __init__(self, client: Any) -> None:
@@ -55,7 +49,6 @@ class Container:
 
     @property
     def name(self) -> str:
-        """The container's name."""
         return str(self._client.container_name)
 
     def blob_url(self, name: str) -> str:
@@ -89,9 +82,7 @@ class Container:
         that, 1 per 4 MiB and 1 to commit. 2 more if the container must be created first; for content that cannot be
         sent again, 1 to create it beforehand.
 
-        :param content: bytes, a file, or chunks of bytes
         :param etag: the ETag of the blob to overwrite, or `ABSENT`; None overwrites any blob
-        :raises BlobChanged: the blob has another ETag; nothing has changed
         """
         stamp = uuid4().hex
         options: dict[str, Any] = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, "overwrite": True}
@@ -119,9 +110,6 @@ class Container:
         """Return the content of a blob, or a part of it; None if there is no blob, b"" if the part is beyond its end.
 
         Cost: 1 transaction up to 32 MiB, beyond that 1 per 4 MiB.
-
-        :param etag: the ETag that the blob must have
-        :raises BlobChanged: it has another ETag
         """
         with Ignored("InvalidRange"), _overwritten(name):
             download = await self._open(name, offset, length, etag)
@@ -129,23 +117,13 @@ class Container:
         return b""
 
     async def read(self, name: str) -> tuple[bytes, str] | None:
-        """Return the content of a blob with its ETag, or None if there is none.
-
-        The cost is that of `download`.
-
-        :raises BlobChanged: it was overwritten while it was read
-        """
+        """Return the content of a blob with its ETag, or None if there is none; the cost is that of `download`."""
         with _overwritten(name):
             download = await self._open(name, 0, None, None)
             return None if download is None else (await settled(download.readall()), str(download.properties.etag))
 
     async def chunks(self, name: str, *, etag: str | None = None) -> AsyncIterator[bytes]:
-        """Yield the content of a blob in chunks, without holding all of it; nothing if there is no blob.
-
-        The cost is that of `download`.
-
-        :raises BlobChanged: it was overwritten while it was read
-        """
+        """Yield the content of a blob, if it exists, without holding all of it; the cost is that of `download`."""
         with _overwritten(name):
             download = await self._open(name, 0, None, etag)
             if download is not None:
@@ -161,11 +139,8 @@ class Container:
     async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
         """Append a block to an append blob that exists, and return the position it was written at. Cost: 1 transaction.
 
-        A request whose response was lost is sent again, so without `position` the blob may contain the block twice.
-        With it the second request is rejected, and the content shows the caller whose block was appended.
-
-        :param position: the length that the blob must have; None for any
-        :raises BlobChanged: the blob has another length or does not exist; nothing has changed
+        A request whose response was lost is sent again, so without `position`, the length that the blob must have, the
+        blob may contain the block twice. With it, the content shows the caller whose block was appended.
         """
         client = self._client.get_blob_client(name)
         condition = {} if position is None else {"appendpos_condition": position}
@@ -180,10 +155,7 @@ class Container:
         return int(answer["blob_append_offset"])
 
     async def create_append(self, name: str, *, metadata: Mapping[str, str] | None = None) -> bool:
-        """Create an empty append blob; return False if a blob with this name exists.
-
-        If the response was lost, the blob is recognized as created by this call. Cost: 1 transaction.
-        """
+        """Create an empty append blob; return False if another call created it. Cost: 1 transaction."""
         stamp = uuid4().hex
         client = self._client.get_blob_client(name)
         options = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, **_condition(ABSENT)}
@@ -194,12 +166,7 @@ class Container:
         return True
 
     async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
-        """Replace the metadata of a blob that exists, and return its new ETag. Cost: 1 transaction.
-
-        If the response was lost, the change is recognized as made by this call.
-
-        :raises BlobChanged: it has another ETag than `etag`, or does not exist
-        """
+        """Replace the metadata of a blob that exists, and return its new ETag. Cost: 1 transaction."""
         stamp = uuid4().hex
         client = self._client.get_blob_client(name)
         try:
@@ -226,8 +193,6 @@ class Container:
         """Delete a blob; return False if there was none. Cost: 1 transaction.
 
         If the response was lost and the SDK sent the request again, False is returned although this call deleted it.
-
-        :raises BlobChanged: it has another ETag than `etag`
         """
         try:
             with Ignored(*_MISSING):
@@ -238,10 +203,7 @@ class Container:
         return False
 
     async def blobs(self, prefix: str = "") -> AsyncIterator[BlobFacts]:
-        """Yield the blobs whose names begin with a prefix, in the order of their names, with their metadata.
-
-        Cost: 1 transaction per 5,000 blobs.
-        """
+        """Yield the blobs with a prefix, sorted by name, with their metadata. Cost: 1 transaction per 5,000 blobs."""
         blobs = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
         with Ignored("ContainerNotFound"):
             async for blob in iterate(blobs):

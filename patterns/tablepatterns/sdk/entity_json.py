@@ -48,8 +48,6 @@ def entity_json(entity: Mapping[str, Any]) -> str:
 
     >>> entity_json({"RowKey": "223", "Age": 34})
     '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
-
-    :raises ValueError: a value is of a type, or in a range, that is left to the SDK
     """
     layout = _write_layout((*entity, *map(type, entity.values())), entity)
     return layout.template % tuple(
@@ -58,10 +56,7 @@ def entity_json(entity: Mapping[str, Any]) -> str:
 
 
 def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return entities as `entity_json` does, in less time.
-
-    :raises ValueError: a value is of a type, or in a range, that is left to the SDK
-    """
+    """Return entities as `entity_json` does, in less time."""
     # Entities with the same names and types share most of their text, and are encoded together, property by property
     alike: dict[tuple[object, ...], list[int]] = {}
     for position, entity in enumerate(entities):
@@ -120,12 +115,7 @@ _read_layouts: Final[dict[object, _ReadLayout]] = {}
 
 
 def entities_of(page: Any) -> list[Entity] | None:
-    """Return the entities of a page, as `received` makes them of what the SDK returns.
-
-    Returns None if the SDK must read the response.
-
-    :param page: the decoded body of a response with status 200
-    """
+    """Return the entities of a page with status 200, as `received` makes them; None if the SDK must read it."""
     try:
         rows: list[Row] = page["value"]
         ids: dict[str, WriteIds] = {}
@@ -202,10 +192,7 @@ def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:
 
 
 def _converter(value: object, stated: str | None) -> Convert | None:
-    """Return the function that converts a JSON value to a property; None if there is nothing to convert.
-
-    :raises KeyError: the SDK must read this type
-    """
+    """Return the function that converts a JSON value, or None; KeyError if the SDK must read the type."""
     if stated is None:
         if type(value) is int:
             return _integer

@@ -54,8 +54,6 @@ def raise_classified(error: HttpResponseError | UnicodeDecodeError, response: An
     """Raise an error of the SDK, or one of the class of its status if the response has none of the service's codes.
 
     The response of a proxy may have no body, or one that the SDK cannot decode. Its error may then lack the status.
-
-    :param response: the response, if the error does not have it
     """
     if isinstance(error, HttpResponseError):
         response = error.response or response
@@ -70,7 +68,6 @@ def raise_classified(error: HttpResponseError | UnicodeDecodeError, response: An
 
 
 def missing(operation: Operation, error: HttpResponseError | None = None, index: int = 0) -> EntityNotFound:
-    """Return the error for an entity that should exist and does not."""
     keys = "({!r}, {!r})".format(*operation.key)
     return EntityNotFound(f"there is no entity {keys}; insert it, or use insert_or_replace", error, index=index)
 
@@ -81,10 +78,7 @@ def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bo
 
 
 def code_of(error: HttpResponseError) -> str:
-    """Return the service's code of an error, or "" if it gave none.
-
-    The SDK's errors have it in `error_code`, except those of `create_entity`, where it is in the response.
-    """
+    """Return the service's code, or ""; `create_entity` leaves it in the response, other calls in `error_code`."""
     error_code: Any = getattr(error, "error_code", None)
     if error_code:
         return str(getattr(error_code, "value", error_code))
@@ -116,10 +110,7 @@ def code_and_message(body: Any) -> tuple[str, str] | None:
 
 
 def rejection(kind: type[HttpResponseError], message: str, code: str, response: Any, error_code: Any = None) -> Any:
-    """Return the error that the SDK raises for a rejection.
-
-    :param error_code: the code as the SDK's error has it, if not as a text
-    """
+    """Return the error that the SDK raises for a rejection."""
     # Any, since the SDK documents its attributes but does not declare them
     error: Any = kind(message=f"{message}\nErrorCode:{code}", response=response)
     error.error_code = error_code or code

@@ -27,7 +27,7 @@ _PART_BYTES: Final = 1000
 
 
 def weak_etag(etag: str) -> str:
-    """Return an ETag as the service writes it: it rejects one without `W/` or quotes, as other libraries write them.
+    """Return an ETag as the service requires it: with `W/` and quotes, which other libraries leave out.
 
     >>> weak_etag('"0x8D4"'), weak_etag("0x8D4"), weak_etag(ANY)
     ('W/"0x8D4"', 'W/"0x8D4"', '*')
@@ -44,12 +44,8 @@ def weak_etag(etag: str) -> str:
 class Operation:
     """One write, already checked: what the service would reject is rejected when the operation is created.
 
-    `etag` is the ETag that replace, merge and delete are conditional on, or `ANY`.
-
-    >>> Operation.delete("Sales", "empid_000223", ANY)
-    Operation(kind='delete', partition_key='Sales', row_key='empid_000223', etag='*')
-
-    Guide: merge, replace, insert-or-replace, insert-or-merge; entity group transactions.
+    `etag` is the ETag that replace, merge and delete are conditional on, or `ANY`; `write_ids` are those of the writes
+    that it builds on.
     """
 
     kind: Kind
@@ -73,10 +69,7 @@ class Operation:
 
     @classmethod
     def replace(cls, entity: Mapping[str, Any], etag: str, *, write_ids: WriteIds = ()) -> Operation:
-        """Replace an entity; properties that are not given are removed.
-
-        :param write_ids: the ids of the writes that this one builds on
-        """
+        """Replace an entity; properties that are not given are removed."""
         return cls._of("replace", entity, etag, write_ids)
 
     @classmethod
@@ -88,11 +81,7 @@ class Operation:
         becomes: Mapping[str, Any] | None = None,
         write_ids: WriteIds = (),
     ) -> Operation:
-        """Overwrite the given properties of an entity, and leave the others as they are.
-
-        :param becomes: the whole entity after the merge, with the given properties, if it is known
-        :param write_ids: the ids of the writes that this one builds on
-        """
+        """Overwrite the given properties; `becomes` is the whole entity after the merge, if it is known."""
         if becomes is None:
             return cls._of("merge", entity, etag, write_ids)
         row, size, has_room = _measure_checked(becomes)
@@ -111,10 +100,7 @@ class Operation:
 
     @classmethod
     def delete(cls, partition_key: str, row_key: str, etag: str, *, write_ids: WriteIds = ()) -> Operation:
-        """Delete an entity, which must exist.
-
-        :param write_ids: the ids of the writes that this one builds on
-        """
+        """Delete an entity, which must exist."""
         keys = check_key("PartitionKey", partition_key), check_key("RowKey", row_key)
         return cls("delete", *keys, etag, write_ids=write_ids)
 
@@ -127,7 +113,6 @@ class Operation:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The PartitionKey and the RowKey."""
         return self.partition_key, self.row_key
 
     @property
@@ -182,13 +167,7 @@ def _spelled(value: Any) -> str:
 
 
 def check_transaction(operations: Sequence[Operation]) -> None:
-    """Check the rules of an entity group transaction: one partition, each entity once, 100 operations, 4 MB.
-
-    :raises BadInput: two partitions, or an entity that is written twice
-    :raises LimitExceeded: more than 100 operations, or 4 MB and more
-
-    Guide: entity group transactions.
-    """
+    """Check the rules of an entity group transaction: one partition, each entity once, 100 operations, 4 MB."""
     if len(operations) < 2:
         # A request of its own, and the largest entity takes less than 4 MB as JSON
         return
@@ -245,7 +224,6 @@ def _sdk_value(value: Any) -> Any:
 
 
 def sdk_word(operation: Operation) -> str:
-    """Return the SDK's word for the operation: create, upsert, update or delete."""
     if operation.kind == "delete":
         return "delete"
     if operation.kind == "insert":

@@ -21,14 +21,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True)
 class Position:
-    """The service's continuation token: opaque, and valid only for its own query.
-
-    >>> token = Position("1!4!YQ--", "1!4!Yg--").text("Employees", None)
-    >>> Position.parse(token, "Employees", None)
-    Position(partition_key='1!4!YQ--', row_key='1!4!Yg--')
-
-    Guide: large result sets and continuation tokens (a token can be serialised to persistent storage).
-    """
+    """The service's continuation token: opaque, and valid only for its own query."""
 
     partition_key: str | None
     row_key: str | None
@@ -55,10 +48,7 @@ class Position:
 
     @classmethod
     def parse(cls, token: str, table: str, where: Filter | None) -> Position:
-        """Return the position that `text` wrote for the same query.
-
-        :raises BadToken: the text is not a token, or it is of another table or filter
-        """
+        """Return the position that `text` wrote for the same query; BadToken for any other text."""
         try:
             text = base64.b64decode(token, altchars=b"-_", validate=True)
             version, query, *keys = json.loads(text)
@@ -83,12 +73,7 @@ def _query(table: str, where: Filter | None) -> str:
 
 
 class PageQuery(NamedTuple):
-    """One page of a query.
-
-    :param size: the maximum number of entities
-    :param start: the position to continue at, or None
-    :param select: the properties to read; None for all
-    """
+    """One page of a query, with at most `size` entities, from `start` on; `select` is None for all properties."""
 
     where: Filter | None
     size: int

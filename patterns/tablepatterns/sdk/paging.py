@@ -27,7 +27,6 @@ async def first_rows(
     1,000 rows. If rows that do not fit are between them, 1 more for each further page; the pages grow fourfold.
 
     :param choose: makes an item of a row; returns None to leave the row out
-    :raises BadInput: the count is negative
     """
     if count < 0:
         raise BadInput("count", count, "it must be a number of entities", "ask for 0 or more")
@@ -62,8 +61,6 @@ async def filled_page(
     is left out; otherwise 1 more for each further request, which grow fourfold, and 1 to read up to the last row.
 
     :param choose: makes an item of a row; returns None to leave the row out
-    :raises BadInput: the size is not 1 to 1,000
-    :raises BadToken: the token is of another query
     """
     chosen_items: list[T] = []
     rows = size

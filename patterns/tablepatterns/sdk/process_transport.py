@@ -41,23 +41,17 @@ class ForwardingTransport:
     _own: PerProcess
 
     def send(self, request: Any, **options: Any) -> Any:
-        """Send a request and return its response."""
         return self._own().send(request, **options)
 
     def open(self) -> Any:
-        """Open the connections of this process."""
         return self._own().open()
 
     def close(self) -> Any:
-        """Close the connections of this process."""
         return self._own().close()
 
 
 class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
-    """A sync transport that sends each request over a connection of the current process.
-
-    :param make: creates the SDK's transport
-    """
+    """A sync transport that sends each request over a connection of the current process."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._own = PerProcess(make)
@@ -68,7 +62,6 @@ class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
         return self._own().connection_config
 
     def sleep(self, duration: float) -> None:
-        """Wait between two attempts."""
         self._own().sleep(duration)
 
     def __exit__(self, *error: object) -> None:
@@ -82,8 +75,7 @@ def _aio_process_transport(options: Mapping[str, Any]) -> Any:
     class AioProcessTransport(ForwardingTransport, AioHttpTransport):  # type: ignore[misc]
         """The same for async clients; a forked process runs its own event loop.
 
-        The class derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` in the form in
-        which aiohttp sends it.
+        It derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` as aiohttp sends it.
         """
 
         def __init__(self) -> None:
@@ -96,10 +88,7 @@ def _aio_process_transport(options: Mapping[str, Any]) -> Any:
 def with_process_transport(
     options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None, *, is_async: bool
 ) -> dict[str, Any]:
-    """Return the options of an SDK client with such a transport, unless they have one.
-
-    :param defaults: options of the transport that `options` may override
-    """
+    """Return the options of an SDK client with such a transport, unless they have one."""
     if "transport" in options:
         return dict(options)
     transport_options = {**(defaults or {}), **options}

@@ -46,8 +46,6 @@ class Queue:
     """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
-
-    :param client: the SDK's client of the queue
     """
 
     def __init__(self, client: Any) -> None:
@@ -55,7 +53,6 @@ class Queue:
 
     @property
     def name(self) -> str:
-        """The queue's name."""
         return str(self._client.queue_name)
 
     async def create(self) -> bool:
@@ -79,8 +76,6 @@ class Queue:
         :param text: at most 64 KiB in UTF-8
         :param delay: seconds until it can be received, 0 to 7 days
         :param lifetime: seconds until it expires; -1 for never
-        :raises LimitExceeded: the text is too long for a message
-        :raises BadInput: the delay is out of its range
         """
         check_length(text)
         _check_seconds("delay", delay, 0)
@@ -94,10 +89,9 @@ class Queue:
         return Message(message.id, text, message.inserted_on, message.next_visible_on, message.pop_receipt, 0)
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
-        """Receive up to `count` messages, and hide them from others for `lease` seconds. Cost: 1 transaction.
+        """Receive 1 to 32 messages, perhaps fewer than the queue has, and hide them for `lease` seconds, up to 7 days.
 
-        :param count: 1 to 32; fewer may be returned even if the queue has more
-        :param lease: seconds, 1 to 7 days
+        Cost: 1 transaction.
         """
         _check_count(count)
         _check_seconds("lease", lease, 1)
@@ -118,8 +112,6 @@ class Queue:
 
         :param lease: seconds, 0 to 7 days; 0 releases the message
         :param text: replaces its text; None leaves it as it is
-        :raises LeaseLost: the message or its queue was deleted, or another receiver has received the message
-        :raises LimitExceeded: the text is too long for a message
         """
         _check_seconds("lease", lease, 0)
         if text is not None:
@@ -152,13 +144,7 @@ class Queue:
 
 
 def check_queue_name(name: str) -> str:
-    """Return a queue or container name that the service accepts.
-
-    >>> check_queue_name("employees-intents")
-    'employees-intents'
-
-    :raises BadInput: not 3 to 63 lower-case letters, digits and single dashes between them
-    """
+    """Return a queue or container name that the service accepts."""
     lengths = range(limits.QUEUE_NAME_MIN_LENGTH, limits.QUEUE_NAME_MAX_LENGTH + 1)
     if not isinstance(name, str) or len(name) not in lengths or not _NAME.fullmatch(name):
         rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
@@ -168,10 +154,6 @@ def check_queue_name(name: str) -> str:
 
 
 def check_length(text: str) -> None:
-    """Reject a text that is too long for a message.
-
-    :raises LimitExceeded: it is too long
-    """
     size = len(text.encode())
     if size > limits.MAX_MESSAGE_BYTES:
         rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"

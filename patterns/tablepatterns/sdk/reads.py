@@ -43,11 +43,7 @@ async def read_entity(
     *,
     select: Sequence[str] | None = None,
 ) -> Entity:
-    """Return one entity; the errors are those of the SDK's `get_entity`.
-
-    :param client: the SDK's client of the table
-    :param sender: sends the request; if it is None, the client does
-    """
+    """Return one entity by the sender, or the client if it is None; the errors are those of the SDK's `get_entity`."""
     if sender is None:
         entity: Any = await settled(_entity_by_sdk(partition_key, row_key, select, client))
     else:
@@ -57,11 +53,7 @@ async def read_entity(
 
 
 async def query_page(client: Any, sender: RequestSender | None, query: PageQuery) -> EntityPage:
-    """Return the entities of one page; the errors are those of the SDK's `query_entities`.
-
-    :param client: the SDK's client of the table
-    :param sender: sends the request; if it is None, the client does
-    """
+    """Return one page by the sender, or the client if it is None; the errors are those of `query_entities`."""
     if sender is None:
         page = await _page_by_sdk(query, client)
     else:
@@ -77,7 +69,6 @@ async def query_page(client: Any, sender: RequestSender | None, query: PageQuery
 def prepared_entity(
     sender: RequestSender, table: str, partition_key: str, row_key: str, select: Sequence[str] | None
 ) -> Prepared:
-    """Return the request for one entity."""
     address = entity_address(partition_key, row_key)
     if select:
         address += "?$select=" + _quoted(",".join(select))
@@ -87,7 +78,6 @@ def prepared_entity(
 
 
 def prepared_page(sender: RequestSender, table: str, query: PageQuery) -> Prepared:
-    """Return the request for one page of a query."""
     address = f"{sender.service}/{table}{_page_address(query)}"
     request = HttpRequest("GET", address, headers=sender.headers | _ACCEPT)
     return Prepared(request, table, "TableOperations.query_entities", partial(_page_by_sdk, query), _page_in)

@@ -60,19 +60,13 @@ def _is_async(kind: Any) -> bool:
 
 
 def _is_cosmos(service: str) -> bool:
-    """Return whether the SDK considers a service to be Cosmos DB."""
     address = urlsplit(service)
     host = address.hostname or ""
     return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
 
 
 class RequestSender:
-    """A client of a Table service that sends prepared requests.
-
-    :param kind: the SDK's class of table clients, sync or async
-    :param service: the URL of the service
-    :param options: the options of the client; its `transport` is that of the account's other clients
-    """
+    """A client of a Table service that sends prepared requests; `options` has the account's shared `transport`."""
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self.is_async = _is_async(kind)
@@ -91,10 +85,7 @@ class RequestSender:
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
     async def send(self, prepared: Prepared, **options: Any) -> Any:
-        """Send a request, and return its result; the errors are those of the SDK's call.
-
-        :param options: the options of the SDK's call, such as its hooks
-        """
+        """Send a request, and return its result; the errors are those of the SDK's call."""
         return await self._in_span(prepared.span)(self, prepared, **options)
 
     async def _send(self, prepared: Prepared, **options: Any) -> Any:
@@ -136,7 +127,6 @@ class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
     """The same for async clients."""
 
     async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Reject a request that a method of the client made: only requests of the library pass."""
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
 
 

@@ -36,8 +36,6 @@ async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]
     """Yield the names of an account's tables from `first` to `last`, both included, in their original case.
 
     Cost: 1 transaction per page of up to 1,000 names.
-
-    :param service: the SDK's client of the table service, sync or async
     """
     name = prop("TableName")
     async for table in iterate(service.query_tables(str((name >= first) & (name <= last)))):
@@ -69,29 +67,20 @@ class Page(Generic[T]):
 
 
 class EntityRequests(Protocol):
-    """Sends the requests for the entities of an account's tables, directly or with the SDK's clients.
-
-    Each function takes the client of a table, and what `get` returns.
-    """
+    """Sends the requests for entities with what `get` returns, or with the SDK's client of the table."""
 
     async def get(self) -> Any:
         """Return what sends requests without the client; None if the client must send them."""
         ...
 
     @property
-    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]:
-        """Reads an entity by its keys."""
-        ...
+    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]: ...
 
     @property
-    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]:
-        """Reads one page of a query."""
-        ...
+    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]: ...
 
     @property
-    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]:
-        """Executes operations in one transaction, and returns the new ETags."""
-        ...
+    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]: ...
 
 
 class Table:
@@ -99,9 +88,7 @@ class Table:
 
     A table that does not exist reads as empty, and the first write creates it.
 
-    :param client: the SDK's client of the table
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
-    :param requests: sends the requests for entities
     """
 
     def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: EntityRequests) -> None:
@@ -119,8 +106,6 @@ class Table:
         """Create the table; return False if it existed already. Cost: 1 transaction.
 
         After a lost response, False is returned even if this call created it.
-
-        :raises BadTableName: the service rejects the name
         """
         try:
             await self._created()
@@ -159,7 +144,6 @@ class Table:
         """Return a shared access signature of this table, made with the account's key. Cost: nothing.
 
         :param terms: what `azure.data.tables.generate_table_sas` takes
-        :raises BadDesign: the connection does not have the account's key
         """
         credential = self._client.credential
         if not isinstance(credential, AzureNamedKeyCredential):
@@ -178,10 +162,7 @@ class Table:
         return policies
 
     async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
-        """Replace all stored access policies of the table.
-
-        Cost: 1 transaction; 2 more if the table must be created first.
-        """
+        """Replace all stored access policies. Cost: 1 transaction; 2 more if the table must be created first."""
         try:
             try:
                 await settled(self._client.set_table_access_policy(policies))
@@ -192,10 +173,7 @@ class Table:
             raise_classified(error)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query.
-
-        :raises ServiceResponseError: the response holds another entity
-        """
+        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         names = [*dict.fromkeys(("PartitionKey", "RowKey", *select))] if select else None
         try:
             sender = self._sender or await self._new_sender()
@@ -219,8 +197,6 @@ class Table:
         :param size: the maximum number of entities, 1 to 1,000
         :param token: where an earlier page of the same query ended
         :param select: the properties to read; None for all
-        :raises BadInput: the size is not 1 to 1,000
-        :raises BadToken: the token is invalid, or of another query
         """
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
@@ -245,10 +221,7 @@ class Table:
         return page
 
     def _check_received(self, entity: Entity, bounds: KeyBounds) -> None:
-        """Check that a response belongs to this request, and not to one of another process.
-
-        :raises ServiceResponseError: it does not
-        """
+        """Check that a response belongs to this request, and not to one of another process."""
         partition_key, row_key = entity.partition_key, entity.row_key
         if partition_key is None or row_key is None or bounds.contains(partition_key, row_key):
             return
@@ -420,8 +393,8 @@ def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = 
 def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], write_id: WriteId) -> list[Entity]:
     """Return what a transaction whose response was lost wrote, from its current rows.
 
-    A row that has changed since gets an ETag that matches no row: with its newest, the caller's
-    next conditional write would overwrite a change that the caller has not seen.
+    A row that has changed since gets an ETag that matches no row: with its newest, the caller's next conditional write
+    would overwrite a change that the caller has not seen.
     """
     from .write_outcome import is_newest
 

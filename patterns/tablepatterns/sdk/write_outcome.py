@@ -20,11 +20,9 @@ class WriteOutcome(Enum):
 
 
 def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]) -> WriteOutcome:
-    """Return whether a conditional transaction was made.
+    """Return whether a conditional transaction was made, from its rows as they are now, None for each that is absent.
 
     All its operations were executed or none, so one row that proves either is enough.
-
-    :param rows: its rows as they are now, None for each that does not exist
     """
     if any(is_own(write_id, row) for row in rows):
         return WriteOutcome.MADE
@@ -38,10 +36,7 @@ def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequenc
 def outcome_of_overwriting(
     operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]
 ) -> WriteOutcome:
-    """Return whether a transaction without a condition was made, which could be executed twice.
-
-    It counts as made if the rows are as it leaves them: writing them again would change nothing.
-    """
+    """Return the same without a condition: it counts as made if writing it again would change nothing."""
     pairs = list(zip(operations, rows, strict=True))
     if any(is_own(write_id, row) for row in rows) or all(_is_as_sent(*pair) for pair in pairs):
         return WriteOutcome.MADE

@@ -66,11 +66,8 @@ async def submit(
 
     The errors are those of the SDK's `submit_transaction`, or of its call for one operation.
 
-    :param client: the SDK's client of the table
     :param sender: sends the request; if it is None, the client does
-    :param operations: one, or those of a transaction
     :param ids: the write ids that each operation stores in its row
-    :param hook: the response hook of the SDK's call
     """
     hook = hook or CallHook(None)
     prepared: Prepared | None = None
@@ -95,7 +92,6 @@ async def submit(
 
 
 def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], client: Any, **options: Any) -> Any:
-    """Execute the operations by the SDK's own call."""
     calls = [sdk_operation(operation, write_ids) for operation, write_ids in zip(operations, ids, strict=True)]
     if len(calls) > 1:
         return client.submit_transaction(calls, **options)
@@ -109,10 +105,6 @@ def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], clie
 def prepared_single(
     sender: RequestSender, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]
 ) -> Prepared:
-    """Return the request of one operation.
-
-    :raises NotEncodable: the SDK must send it
-    """
     (operation,), (write_ids,) = operations, ids
     kind, address = operation.kind, f"{sender.service}/{table}"
     body: str | None = None
@@ -170,10 +162,6 @@ def _tail(write_ids: WriteIds) -> str:
 def prepared_transaction(
     sender: RequestSender, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]
 ) -> Prepared:
-    """Return the request of a transaction.
-
-    :raises NotEncodable: the SDK must send it
-    """
     batch = f"batch_{uuid4()}"
     headers = {
         **sender.headers,
@@ -191,11 +179,7 @@ def prepared_transaction(
 def _batch_body(
     address: str, version: str, operations: Sequence[Operation], ids: Sequence[WriteIds], batch: str
 ) -> bytes:
-    """Return the body of a transaction, byte for byte as the SDK writes it.
-
-    :param address: the URL of the table
-    :param batch: the boundary of the batch
-    """
+    """Return the body of a transaction, byte for byte as the SDK writes it."""
     changeset, date = f"changeset_{uuid4()}", formatdate(usegmt=True)
     common = f"x-ms-version: {version}\r\nDataServiceVersion: 3.0\r\nAccept: "
     dates = f"x-ms-date: {date}\r\nDate: {date}\r\n\r\n"
@@ -231,11 +215,7 @@ def _read_etags(
 
 
 def etags_of(content: bytes, count: int, request: HttpRequest | None = None) -> ETags | TableTransactionError | None:
-    """Return the new ETag of each operation, or the error that the SDK raises; None if the SDK must read the response.
-
-    :param content: the body of a response with status 202
-    :param count: the number of operations
-    """
+    """Return the new ETags from the body of a 202, or the SDK's error; None if the SDK must read the response."""
     etags: ETags = []
     # A JSON string has no line break, so what looks like a header in an entity's values is not found
     for part in content.decode("latin-1").split(_PART)[1:]:

@@ -22,11 +22,7 @@ class NotIsolated(Exception):
 
 @contextmanager
 def isolated(target: str) -> Generator[None, None, None]:
-    """Delete the tables, queues and containers that the block creates with clients of this account.
-
-    :param target: the account, as `connect` takes it
-    :raises NotIsolated: the block used others, which are left as they are
-    """
+    """Delete what the block creates with clients of this account; NotIsolated if it used anything else, which stays."""
     with connect(target) as storage:
         with Traffic(storage, everywhere=True, max_requests=_MAX_REQUESTS) as traffic:
             yield

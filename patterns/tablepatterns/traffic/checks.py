@@ -27,11 +27,7 @@ def no_line(dropped: Tally) -> str:
 def scans_exceeded(
     requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int], reason: str
 ) -> str | None:
-    """Return the queries of a worse class than allowed, by line of code, as a text; None if there are none.
-
-    :param unseen: the number of queries without a known line, by class
-    :param reason: why they have none
-    """
+    """Describe the queries of a worse class than allowed, by line of code; `unseen` counts those without a line."""
     worse = [request for request in requests if request.scan_class is not None and request.scan_class > allow]
     hidden = {query_class: number for query_class, number in unseen.items() if number > 0 and query_class > allow}
     if not worse and not hidden:
@@ -52,11 +48,7 @@ def scans_exceeded(
 
 
 def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int, reason: str) -> str | None:
-    """Return the requests by line of code, as a text, if they cost more transactions than allowed; otherwise None.
-
-    :param unseen: the number of transactions without a known line
-    :param reason: why they have none
-    """
+    """Describe the requests by line of code if they cost more than allowed; `unseen` are without a line."""
     total = tallied(requests).transactions + unseen
     if total <= at_most:
         return None

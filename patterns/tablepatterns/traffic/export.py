@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 
 def dataframe(requests: Iterable[Request]) -> Any:
-    """Return a pandas DataFrame with one row for each request.
-
-    :raises ModuleNotFoundError: pandas is missing
-    """
     with importing("a DataFrame needs", extra="plot"):
         pandas: Any = import_module("pandas")
     return pandas.DataFrame([_row(request) for request in requests], columns=list(_COLUMNS))
@@ -37,10 +33,7 @@ def _row(request: Request) -> list[object]:
 
 
 def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
-    """Add requests to the metrics of a meter. Partitions and lines of code are left out: their number is unbounded.
-
-    :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing
-    """
+    """Add requests to the metrics of a meter, without partitions and lines of code, whose number is unbounded."""
     used_meter = _installed() if meter is None else meter
     count = used_meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
     billed = used_meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")

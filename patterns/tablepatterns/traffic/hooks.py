@@ -49,15 +49,7 @@ Moment: TypeAlias = Ticks | float
 
 
 class RequestAttempt:
-    """One attempt of a request.
-
-    :param service: table, queue or blob
-    :param root: the path of the account's endpoint
-    :param sent: the SDK's request
-    :param site: the line of code that sent it
-    :param moment: when it was sent
-    :param attempt: 1 for the first attempt
-    """
+    """One attempt of a request; `root` is the path of the account's endpoint, `attempt` counts from 1."""
 
     __slots__ = (
         "_answer",
@@ -135,10 +127,7 @@ class RequestAttempt:
             self.status = next((status for status in parts if status >= 400), self.status)
 
     def request(self, fallback: Site | None) -> Request:
-        """Return the recorded request.
-
-        :param fallback: the line of code, if it is not known
-        """
+        """Return the recorded request, with the fallback if its line of code is not known."""
         self._read_body()
         purpose, plan = self._named or self._read()
         return Request(
@@ -217,8 +206,6 @@ _MAX_PENDING: Final = 1000
 class Recorder:
     """Record the requests of a connection, or of all connections to its account.
 
-    :param watch: the connection
-    :param everywhere: whether to record other connections to the account
     :param max_requests: how many requests to keep; of older ones, only the sums are kept
     """
 
@@ -239,11 +226,9 @@ class Recorder:
         """The sums over all others that are no longer kept, by line of code."""
 
     def records(self, watch: Watch) -> bool:
-        """Return whether to record the requests of a connection."""
         return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
 
     def record(self, attempt: RequestAttempt) -> None:
-        """Record a request."""
         with self._lock:
             self.count += 1
             self._seen.append(attempt)
@@ -292,11 +277,7 @@ class Watch:
         self._now: Callable[[], Moment] = now or time.time
 
     def over(self, service: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of an SDK client that let this object see its requests; its own hooks are called too.
-
-        :param service: table, queue or blob
-        :param options: the client's options
-        """
+        """Return the options of an SDK client that let this object see its requests; its own hooks are called too."""
         on_request, on_response = options.get("raw_request_hook"), options.get("raw_response_hook")
 
         def on_sent(request: Any) -> None:

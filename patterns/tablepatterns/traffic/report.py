@@ -27,10 +27,6 @@ _OTHER_COLUMNS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "
 def report(
     overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally], dropped: int
 ) -> RenderableType:
-    """Return the report.
-
-    :param partitions: the sums without the dropped requests
-    """
     if not overall.requests:
         return Text("no requests")
     summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
@@ -56,11 +52,7 @@ def _table(title: str, rows: Mapping[str, Tally]) -> Table:
 def listing(
     title: str, columns: Iterable[str], rows: Sequence[tuple[str, Sequence[str | Text]]], max_rows: int = SHOWN
 ) -> Table:
-    """Return a table of the first rows, and of how many more there are.
-
-    :param title: the heading of the first column, whose cells are the names of the rows
-    :param max_rows: how many rows to show
-    """
+    """Return a table of the first rows, and of how many more there are; `title` heads the names of the rows."""
     table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column(title, overflow="fold")
     for name in columns:
@@ -73,7 +65,6 @@ def listing(
 
 
 def class_label(query_class: QueryClass | None) -> Text:
-    """Return the class of a query, in the color of a scan."""
     return Text("") if query_class is None else Text(query_class.label, style=_STYLES.get(query_class, ""))
 
 

@@ -85,7 +85,6 @@ class RequestPurpose(NamedTuple):
     """What a request is for.
 
     :param operation: the service's name for the operation
-    :param resource: the table, queue or container; None if there is none
     :param partition: the PartitionKey or the blob; None if there are several or none
     :param filter: the value of `$filter`; None if it is not a query
     """
@@ -99,7 +98,6 @@ class RequestPurpose(NamedTuple):
 def purpose_of(service: str, root: str, method: str, url: str, headers: Mapping[str, str]) -> RequestPurpose:
     """Return what a request is for.
 
-    :param service: table, queue or blob
     :param root: the path of the account's endpoint, "" if the host name contains the account
     :param headers: the request's `DISTINCTIVE_HEADERS`
     """
@@ -109,9 +107,8 @@ def purpose_of(service: str, root: str, method: str, url: str, headers: Mapping[
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
     path = address.path.removeprefix(root).lstrip("/")
     first, _, below = path.partition("/")
-    account_operation = None if first else _account(service, method, query)
-    if account_operation is not None:
-        return RequestPurpose(account_operation)
+    if not first:
+        return RequestPurpose(_account(service, method, query))
     if service == "queue":
         return _queue(method, first, below, query)
     return _blob(method, unquote(first), unquote(below), query, headers)
@@ -236,12 +233,7 @@ holding: ContextVar[Site | None] = ContextVar("holding", default=None)
 
 
 class Site(NamedTuple):
-    """A line of code.
-
-    :param file: the path of the file, or the name of the cell in a notebook
-    :param line: counted from 1
-    :param function: the name of the function that it is in
-    """
+    """A line of code; `file` is the name of the cell in a notebook, `line` counts from 1."""
 
     file: str
     line: int
@@ -292,7 +284,6 @@ def _kind(name: str) -> int:
 
 
 def is_throttled(status: int) -> bool:
-    """Whether a response says that the service is too busy."""
     return status in (429, 503)
 
 
@@ -330,17 +321,13 @@ class Request:
         waits for the task, or that begins the block
     :param service: table, queue or blob
     :param operation: the service's name for the operation, as in the engine's ledger
-    :param resource: the table, queue or container; None if there is none
     :param partition: the PartitionKey or the blob; None if there are several or none
-    :param query_class: the class of the query; None for other requests
     :param reason: why the query is of this class; "" for other requests
     :param rewrite: a better query; "" for other requests
     :param moment: when it was sent, by the account's clock
     :param seconds: until the response arrived, by the account's clock; backoff is not included
     :param status: the response's status, for a transaction that of the failed operation; 0 without a response
     :param transactions: storage transactions billed: 1, or 0 if it was throttled, timed out, or got no response
-    :param bytes_in: the size of the request's body
-    :param bytes_out: the size of the response's body
     :param attempt: 1 for the first attempt, 2 for the SDK's first retry, and so on
     :param examined: how many entities the service read; only the in-memory engine reports it
     :param returned: how many entities the response contains; only the in-memory engine reports it
@@ -389,12 +376,10 @@ class Request:
 
     @property
     def is_retry(self) -> bool:
-        """Whether it is a retry by the SDK."""
         return self.attempt > 1
 
     @property
     def is_throttled(self) -> bool:
-        """Whether the service throttled it."""
         return is_throttled(self.status)
 
     @property
@@ -409,5 +394,4 @@ class Request:
 
     @property
     def place(self) -> str:
-        """The service, the resource and the partition in one text."""
         return "/".join(part for part in (self.service, self.resource, self.partition) if part is not None)

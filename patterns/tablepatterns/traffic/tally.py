@@ -22,7 +22,6 @@ class Tally:
 
     :param transactions: storage transactions billed
     :param scans: queries that searched a partition or a table
-    :param retries: requests that the SDK sent again
     :param throttled: responses with 429 or 503
     :param conflicts: responses with 409 or 412
     :param lost: requests without a response
@@ -49,7 +48,6 @@ class Tally:
     queries: Counter[QueryClass] = field(default_factory=Counter[QueryClass])
 
     def add(self, request: Request) -> None:
-        """Count one request."""
         self.requests += 1
         self.transactions += request.transactions
         self.cost += request.cost
@@ -70,13 +68,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """The requests to one partition in one interval of time.
-
-    :param place: the service, the resource and the partition
-    :param start: the beginning of the interval
-    :param requests: how many were sent
-    :param throttled: how many of them were answered with 503 ServerBusy
-    """
+    """The requests to one partition in one interval of time, which begins at `start`."""
 
     place: str
     start: datetime
@@ -85,7 +77,6 @@ class PartitionLoad:
 
 
 def tallied(requests: Iterable[Request]) -> Tally:
-    """Return the sums over all."""
     total = Tally()
     for request in requests:
         total.add(request)
@@ -93,12 +84,6 @@ def tallied(requests: Iterable[Request]) -> Tally:
 
 
 def summed(tallies: Iterable[Tally]) -> Tally:
-    """Return the sum of sums.
-
-    >>> total = summed([Tally(requests=1, examined=2), Tally(requests=2, lost=1)])
-    >>> total.requests, total.lost, total.examined
-    (3, 1, 2)
-    """
     total = Tally()
     for tally in tallies:
         for figure in fields(Tally):
@@ -113,10 +98,7 @@ def summed(tallies: Iterable[Tally]) -> Tally:
 def group_requests(
     requests: Iterable[Request], by: Callable[[Request], GroupT], dropped: Mapping[GroupT, Tally] | None = None
 ) -> dict[GroupT, Tally]:
-    """Return the sums by a property of the requests, the most expensive first.
-
-    :param dropped: the sums over further requests, which are changed
-    """
+    """Return the sums by a property of the requests, the most expensive first; `dropped` sums further requests."""
     tallies = dict(dropped or {})
     for request in requests:
         tallies.setdefault(by(request), Tally()).add(request)

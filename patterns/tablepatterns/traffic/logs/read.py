@@ -122,12 +122,7 @@ class Skipped:
 
 
 def log_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the log files among some paths: each file, and those in each folder, in the order of their names.
-
-    A diagnostic setting names a blob by year, month, day and hour, so that this is the order of time.
-
-    :raises BadInput: a path does not exist, or a folder has no log file
-    """
+    """Return the log files among some paths, and those in folders, sorted by name, which is the order of time."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -163,11 +158,7 @@ def requests_table(
     512 MB of memory at most. Damaged records, and those over 16 MiB, are skipped and counted, since the file of the
     current hour often ends in one.
 
-    :param paths: the files, as `log_files` returns them
-    :param skipped_records: counts what is skipped
     :param on_read: called after each file with the number of bytes that it has
-    :raises BadInput: a file is neither JSON nor CSV of this table
-    :raises OSError: a file cannot be read
     """
     with TemporaryDirectory(prefix="tablepatterns-") as folder:
         settings: dict[str, Any] = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
@@ -187,14 +178,11 @@ def requests_table(
 
 
 class _Reader:
-    """Loads log files into a database."""
-
     def __init__(self, database: DuckDBPyConnection, folder: Path, skipped_records: Skipped) -> None:
         self._database, self._skipped = database, skipped_records
         self._copy = folder / "readable"
 
     def create(self) -> None:
-        """Create the table."""
         empty = ", ".join(f"NULL::VARCHAR AS {name}" for name in _FIELDS)
         self._insert(f"SELECT 0 AS line, {empty} LIMIT 0", {}, "CREATE TABLE requests AS")
 

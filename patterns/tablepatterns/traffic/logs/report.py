@@ -19,10 +19,6 @@ _MEDIAN, _SLOW = 0.5, 0.99
 
 
 def report(summary: LogSummary, max_rows: int) -> RenderableType:
-    """Return the report of some logs.
-
-    :param max_rows: how many rows of each table to show
-    """
     parts: list[RenderableType] = [
         Text(_headline(summary), style="bold"),
         Text(_rates(summary)),
@@ -43,10 +39,6 @@ def report(summary: LogSummary, max_rows: int) -> RenderableType:
 
 
 def as_data(summary: LogSummary, max_rows: int) -> dict[str, Any]:
-    """Return the report of some logs as data for JSON.
-
-    :param max_rows: how many of each kind to list
-    """
     return {
         "start": summary.start.isoformat(),
         "end": summary.end.isoformat(),

@@ -67,8 +67,7 @@ FROM loads WHERE key IS NOT NULL GROUP BY tbl, key ORDER BY max(requests) DESC, 
 class RequestSums:
     """Sums over some logged requests.
 
-    :param throttled: responses that the service is too busy
-    :param failed: responses with other errors; 404 and 412 may be expected by the program
+    :param failed: responses with other errors than throttling; 404 and 412 may be expected by the program
     :param transactions: storage transactions billed
     :param seconds: the total time until clients had the responses
     :param latencies: how many requests there are of each class of latencies
@@ -101,11 +100,7 @@ class RequestSums:
 
 @dataclass(slots=True)
 class LoggedQuery:
-    """Queries that differ only in their values.
-
-    :param filter: the filter with `?` for each value
-    :param plan: the query plan; None for a filter that the service rejects
-    """
+    """Queries that differ only in their values: `filter` has `?` for each, `plan` is None if the service rejects it."""
 
     table: str
     filter: str
@@ -126,7 +121,6 @@ class LoggedQuery:
 class LoggedPartition(NamedTuple):
     """A partition and its busiest interval.
 
-    :param start: the start of the interval with the most requests
     :param peak: requests in that interval
     :param share_of_target: the requests a second of that interval, divided by the 2,000 entities a second that one
         partition is designed for; a request that reads or writes several entities counts once
@@ -145,17 +139,13 @@ class LoggedPartition(NamedTuple):
 class LogSummary:
     """The requests of an application, according to the logs.
 
-    :param start: the time of the first request
-    :param end: the time of the last request
     :param interval: the length of the intervals of partition loads, in seconds
-    :param overall: all requests
     :param scans: how many of them searched a partition or a table
     :param queries: queries without their values, those with the most total time first
     :param operations: by operation, the most frequent first
     :param partitions: those with the busiest intervals first
     :param clients: by the first two products of the user agent, the most frequent first
     :param errors: the number of responses with each error code, the most frequent first
-    :param skipped: records that are not requests to the Table service
     """
 
     start: datetime
@@ -172,10 +162,7 @@ class LogSummary:
 
     @property
     def monthly_cost(self) -> float:
-        """The monthly cost of such requests, in the currency of the package's prices.
-
-        Blobs, queues and stored data are not included.
-        """
+        """The monthly cost of the transactions, without blobs, queues and stored data, in the prices' currency."""
         seconds = max((self.end - self.start).total_seconds(), 1.0)
         return Cost(table=self.overall.transactions).price() * SECONDS_OF_A_MONTH / seconds
 
@@ -190,8 +177,6 @@ def summarize(
 ) -> LogSummary:
     """Sum up logged requests: queries by class, busy partitions, throttling, latencies, cost and clients.
 
-    Use it to learn which requests an application sends in production, without changing the application.
-
     >>> from tempfile import TemporaryDirectory
     >>> scan = "2026-11-01T09:30:00Z,QueryEntities,https://contoso.table.core.windows.net/Claims()?$filter=Amount gt "
     >>> with TemporaryDirectory() as folder:
@@ -203,16 +188,10 @@ def summarize(
 
     All sums are exact. The requests are in a temporary folder meanwhile, where they take less space than the logs.
 
-    Cost: no storage transactions.
-
     :param paths: the log files, as `log_files` returns them
     :param interval: the length of the intervals of partition loads, in seconds
     :param hash_keys: whether to show a hash instead of each PartitionKey, with a new secret each time
     :param on_read: called after each file with the number of bytes that it has
-    :raises BadInput: there are no requests, the interval is not above zero, or a file is not a log
-    :raises OSError: a file cannot be read
-
-    Guide: choosing a PartitionKey; designing for querying.
     """
     if not 0 < interval < inf:
         raise BadInput("interval", interval, "it must be above zero", "pass a number of seconds above zero")
