@@ -55,6 +55,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "RekeyReport": "a report of verify",
     "Report": "a report of verify",
     "Request": "a request of a ledger or log",
+    "Shape": "an entity type of a design",
     "Store": "a BlobArchive",
     "Totals": "a Summary",
     "Watched": "an account from connect()",
@@ -92,8 +93,6 @@ def check_least(name: str, number: float, least: float, error: type[BadInput] = 
     """Reject a number that is too small.
 
     >>> check_least("limit", 1, 1)
-
-    :raises BadInput: it is
     """
     if number < least:
         raise error(name, number, f"it must be at least {least:g}", f"pass {least:g} or more")
@@ -142,11 +141,7 @@ class Arguments:
         self._takes_fields = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Check the arguments of a call, `self` included.
-
-        :raises BadInput: one is not of its type
-        :raises TypeError: one is missing, unknown or passed twice
-        """
+        """Check the arguments of a call, `self` included."""
         # Most calls need no more than this
         positional = self._positional
         is_plain = self._takes_fields and not self._keywords if kwargs else not self._required
@@ -168,10 +163,7 @@ class Arguments:
                     self._refuse(args, name, value, kind)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name.
-
-        :raises TypeError: it is such a call
-        """
+        """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name."""
         if self._positional is None:
             self._declare()
         if self._least <= len(args) <= self._most and kwargs.keys() >= self._required:
@@ -232,10 +224,6 @@ class Arguments:
         self._positional = positional
 
     def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
-        """Raise the error for an argument of a wrong type.
-
-        :param args: the positional arguments of the call, `self` included
-        """
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
         rule = f"it must be {kind.text}, not {kind.instead(value)}"
         hint = _HINTS.get(name) or _hint_for(value) or f"pass {kind.text}"
@@ -325,10 +313,6 @@ class _Names(Mapping[str, Any]):
 
 
 def kind_of(annotation: Any) -> Kind | None:
-    """Return what an annotation takes; None for anything.
-
-    :raises TypeError: the annotation cannot be checked
-    """
     if isinstance(annotation, TypeVar):
         bound = annotation.__bound__
         return kind_of(bound) if isinstance(bound, type) or get_origin(bound) else None
@@ -396,10 +380,7 @@ def _called(function: object) -> object:
 
 
 def check_has_run(name: str, result: object) -> None:
-    """Reject what a caller's function returned if the function has not run yet, such as a coroutine from a lambda.
-
-    :raises BadInput: it is awaitable, or a generator
-    """
+    """Reject what a caller's function returned if the function has not run yet, such as a coroutine from a lambda."""
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise BadInput(name, type(result).__name__, "it returned a generator, which is not iterated here", _NO_YIELD)
     if inspect.isawaitable(result):

@@ -101,7 +101,6 @@ class Account(ABC):
         requests take no time, may run them one after the other, unless a call `needs_threads`; a sync account always
         does where no thread can start.
 
-        :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
         :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
             `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
@@ -162,7 +161,6 @@ def check_key_order(account: Account, operation_name: str) -> None:
     """Reject an operation that needs results in key order if the account does not sort by key.
 
     :param operation_name: the start of the rule, such as "the newest come first"
-    :raises BadDesign: it does not
     """
     if not account._keeps_key_order:
         rule = f"{operation_name} in key order, which the Cosmos DB Table API does not give"
@@ -293,21 +291,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]: ...
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
-        if pattern is None:
-            self._of_class = self._of_class or _of_class(self)
-            return self._of_class
-        if not pattern.account._is_sync:
-            return MethodType(self._function, pattern)
-        plain = pattern._plain.get(self)
-        if plain is None:
-            awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern._bound_async())
-
-            @functools.wraps(awaited)
-            def call(*args: P.args, **kwargs: P.kwargs) -> T:
-                return finish(awaited(*args, **kwargs))
-
-            plain = pattern._plain[self] = call
-        return plain
+        return _bound(self, pattern, finish)
 
 
 class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
@@ -339,21 +323,31 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], AsyncIterator[T]]: ...
 
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
-        if pattern is None:
-            self._of_class = self._of_class or _of_class(self)
-            return self._of_class
-        if not pattern.account._is_sync:
-            return MethodType(self._function, pattern)
-        plain = pattern._plain.get(self)
-        if plain is None:
-            awaited = MethodType(self._function, pattern._bound_async())
+        return _bound(self, pattern, finish_each)
 
-            @functools.wraps(awaited)
-            def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-                return finish_each(awaited(*args, **kwargs))
 
-            plain = pattern._plain[self] = call
-        return plain
+def _bound(
+    descriptor: recipe[..., Any] | stream[..., Any], pattern: Pattern[Account] | None, finish_call: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """Return a recipe or a stream as an attribute of a pattern, or of its class.
+
+    :param finish_call: returns the result of a call on a sync account
+    """
+    if pattern is None:
+        descriptor._of_class = descriptor._of_class or _of_class(descriptor)
+        return descriptor._of_class
+    if not pattern.account._is_sync:
+        return MethodType(descriptor._function, pattern)
+    plain = pattern._plain.get(descriptor)
+    if plain is None:
+        awaited: Callable[..., Any] = MethodType(descriptor._function, pattern._bound_async())
+
+        @functools.wraps(awaited)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return finish_call(awaited(*args, **kwargs))
+
+        plain = pattern._plain[descriptor] = call
+    return plain
 
 
 def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., Any]:
@@ -376,8 +370,6 @@ class AsyncStream(AsyncGenerator[T, None]):
     """The items of a stream on an async account; its errors name the table of the pattern.
 
     Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
-
-    :param name: the name of the pattern's method
     """
 
     def __init__(self, pattern: Pattern[Account], name: str, items: AsyncGenerator[T, None]) -> None:
@@ -430,8 +422,6 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     ...     return 42
     >>> finish(answer())
     42
-
-    :raises RuntimeError: the coroutine waited for something other than its account
     """
     try:
         waited_for = coroutine.send(None)

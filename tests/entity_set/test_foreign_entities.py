@@ -103,6 +103,7 @@ TAKES_ANY_MAPPING = {
 """Calls that create an entity, of whatever another set has as well."""
 OTHERS = {
     "EntitySet.instance_of": "it returns an entity of another set unchanged",
+    "IndexEntity.lists": "it takes the fields of any entity",
     "Key.keys_of": "it takes the fields of any entity",
     "RangeDivision": "it takes the first of some keys",
     "Schema.check": "it takes the fields of any entity",

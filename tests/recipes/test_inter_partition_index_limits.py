@@ -25,7 +25,7 @@ from support.indexed_staff import (
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.intents import Intent, Intents, SentIntents
 from tablepatterns.errors import DuplicateIndexValue
-from tablepatterns.jobs import verify
+from tablepatterns.jobs import repair, verify
 from tablepatterns.messages.lease import Lease
 from tablepatterns_explore import Counterexample, World
 
@@ -144,7 +144,7 @@ def test_a_stall_beyond_the_lease_may_leave_an_orphaned_copy() -> None:
 
 @pytest.mark.guarantee(RECIPE, "verify finds what a stall beyond the lease leaves, and repair fixes it")
 def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
-    async def repair(world: World) -> None:
+    async def drain_and_repair(world: World) -> None:
         await drain(world)
         staff = staff_in(world)
         (by_email,) = staff.derived
@@ -153,7 +153,7 @@ def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
         assert (await verify(staff, by_email)).is_clean
 
     def right_after_repair(world: World) -> None:
-        world.run(repair(world))
+        world.run(drain_and_repair(world))
         copies_are_right(world)
 
     explored(a_move_and_a_worker, right_after_repair, stalls=[LEASE + 1])

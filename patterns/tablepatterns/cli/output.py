@@ -59,7 +59,6 @@ class _Terminal(Console):
     """A console that shows text as it is: no markup, and escapes for what would not be shown."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object, with escapes in its text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text, "\n"))
 
@@ -72,10 +71,7 @@ def console(*, stderr: bool = False, soft_wrap: bool = False, file: TextIO | Non
 
 
 def print_document(document: object, out: Console | None = None) -> None:
-    """Print a text such as Markdown as it is, and anything else as JSON: nothing is wrapped or colored.
-
-    :param out: where to; by default, standard output
-    """
+    """Print a text such as Markdown as it is, and anything else as JSON: nothing is wrapped or colored."""
     text = document if isinstance(document, str) else json.dumps(document, indent=2)
     (out or console()).out(text.removesuffix("\n"), highlight=False)
 
@@ -84,7 +80,6 @@ class PrintableFormatter(logging.Formatter):
     """Formats log records with escapes, but for line breaks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text."""
         return printable(super().format(record), "\n")
 
 
@@ -115,7 +110,6 @@ class Interrupted(Exception):
     """A signal has ended work whose first part is done.
 
     :param message: what was done, and how to continue
-    :param data: the same for `--json`
     """
 
     def __init__(self, message: str, data: dict[str, Any]) -> None:
@@ -130,8 +124,6 @@ def command(
 
     With `--json`, standard output holds one JSON document: the result, or `{"error": ...}`. Everything else goes to
     standard error. A function that prints by itself returns None; it may take `as_json`.
-
-    :param settings: more for `typer.Typer.command`
     """
 
     def add(function: Callable[P, Result | None]) -> Callable[P, None]:
@@ -184,7 +176,6 @@ def fail(
     """Print an error and where to read more on it, and exit with a status.
 
     :param shown: text to show below the error, such as the position of a mistake
-    :param data: more for the JSON document
     """
     text = message_of(what) if isinstance(what, BaseException) else what
     topic = what.help if isinstance(what, TablePatternsError) else None

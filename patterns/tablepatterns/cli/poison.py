@@ -110,11 +110,7 @@ def _change(
     *,
     dry_run: bool,
 ) -> Result:
-    """Requeue or drop one message, or the first ones; with `dry_run`, list them.
-
-    :param verb: says what was done with them
-    :param call: the method of the worker
-    """
+    """Call a method of the worker on one message, or on the first ones; with `dry_run`, list them."""
     if dry_run:
         return _listed(_chosen(_peeked(name, storage, queue, count), message))
     numbers = _over_queues(name, storage, queue, lambda worker, of: getattr(worker, call)(of, count, message))

@@ -133,10 +133,6 @@ def _run(move: Rekey[Any, Any], call: Callable[[Any], Coroutine[Any, Any, T]]) -
 
 
 def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Result:
-    """Return the phase, and what it allows next.
-
-    :param would: what a step would do now
-    """
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]
@@ -161,8 +157,6 @@ def _preview(move: Rekey[Any, Any], describe: Callable[[RekeyStatus], str]) -> R
 
 
 def _switch_preview(after: Phase, table: str) -> Callable[[RekeyStatus], str]:
-    """Describe what `cut_over` or `roll_back` would do."""
-
     def describe(state: RekeyStatus) -> str:
         if state.phase is Phase.COMMITTED:
             return "fail: the move is committed"
@@ -181,7 +175,6 @@ def _switch_preview(after: Phase, table: str) -> Callable[[RekeyStatus], str]:
 
 
 def _commit_preview(state: RekeyStatus, old_table: str) -> str:
-    """Describe what `commit` would do."""
     if state.phase is Phase.COMMITTED:
         return "change nothing: the move is committed"
     if state.phase is not Phase.CUT_OVER:
@@ -191,7 +184,6 @@ def _commit_preview(state: RekeyStatus, old_table: str) -> str:
 
 
 def _clean_up_preview(state: RekeyStatus, old_table: str, *, drop_table: bool) -> str:
-    """Describe what `clean_up` would do."""
     if state.phase is not Phase.COMMITTED:
         return "fail: the move is not committed; run commit"
     messages = counted(state.waiting, "message")

@@ -103,15 +103,13 @@ def _lines(name: str, state: Mapping[str, Any]) -> Iterator[str | Text]:
             case "intents":
                 yield from (f"  waiting intents: {_waiting(queue)}" for queue in value.values())
             case "queues":
-                yield from (f"  {queue}: {_waiting(of)}; poison queue: {_capped(of)}" for queue, of in value.items())
+                for queue, of in value.items():
+                    more = " or more" if of["poison"] == MAX_MESSAGES_PER_GET else ""
+                    yield f"  {queue}: {_waiting(of)}; poison queue: {of['poison']}{more}"
             case "expired_periods":
                 yield f"  expired periods: {'kept indefinitely' if value is None else value}"
             case _:
                 yield f"  {key.removeprefix('is_').replace('_', ' ')}: {value}"
-
-
-def _capped(queue: Mapping[str, Any]) -> str:
-    return f"{queue['poison']}{' or more' if queue['poison'] == MAX_MESSAGES_PER_GET else ''}"
 
 
 def _waiting(queue: Mapping[str, Any]) -> str:

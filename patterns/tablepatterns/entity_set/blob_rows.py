@@ -21,8 +21,6 @@ _TYPE: Final = "text/plain; charset=utf-8"
 class BlobRows:
     """A row store in a blob container.
 
-    :param account: where the container is
-    :param container: the container's name
     :param text: the property that holds the entries, separated by `/`
     """
 
@@ -33,14 +31,10 @@ class BlobRows:
 
     @property
     def name(self) -> str:
-        """The name of the container."""
         return self._blobs.name
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Read one row by its keys, or None. Cost: 1 transaction.
-
-        :raises EntityChanged: it was overwritten while it was read
-        """
+        """Read one row by its keys, or None. Cost: 1 transaction."""
         try:
             blob = await self._blobs.read(_name(partition_key, row_key))
         except BlobChanged as error:
@@ -56,7 +50,6 @@ class BlobRows:
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
         """Read one page of rows, ordered by blob name. Cost: 1 transaction per row, and those that list the blobs.
 
-        :param where: None, since blobs have no filters
         :param token: the name of the last blob of the previous page
         """
         if where is not None:
@@ -74,10 +67,7 @@ class BlobRows:
         return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction.
-
-        :raises EntityChanged: the ETag differs, or the row to insert already exists; nothing has changed
-        """
+        """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction."""
         (operation,) = operations
         row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
         try:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from ..argument_types import Arguments, Kind, checked
 from ..entity import Entity, Modify
-from ..errors import TablePatternsError
 from ..key import K, Key
-from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
+from ..recipe import Account, Account_co, BlockingAccount, Pattern, located, recipe
 from ..retry import RETRY_FOR
 from .commit import E
 
@@ -48,6 +47,7 @@ class Modeled(Pattern[Account_co], Generic[Account_co, E, K]):
             hooks: Any = self
             self._layer = self._layer.over(hooks)
 
+    @checked
     def entity_of(self, instance: E) -> Entity:
         """Return the entity of a model instance, for recipes that take entities; nothing is sent.
 
@@ -189,11 +189,7 @@ else:
 
         @functools.wraps(method)
         def wrapper(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
-            try:
-                check((pattern, *args), kwargs)
-                return method(pattern, *args, **kwargs)
-            except TablePatternsError as error:
-                error.locate(pattern.location)
-                raise
+            check((pattern, *args), kwargs)
+            return method(pattern, *args, **kwargs)
 
-        return wrapper
+        return located(wrapper)

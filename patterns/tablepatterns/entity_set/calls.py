@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..argument_types import check_least
 from ..arguments import condition_of, fields_of, via_and_fields
@@ -20,9 +20,7 @@ from .call_types import Modeled, finding, planning, updating, writing
 from .commit import E, Write
 from .derived import Index
 from .hooks import Selection, SetHooks
-
-if TYPE_CHECKING:
-    from .shared_rows import Lists, Totals
+from .shared_rows import Lists, Totals
 
 
 class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
@@ -108,10 +106,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Guide: range query; server-side projection.
         """
-        index, key_fields = via_and_fields(via, key, fields)
-        return (self._layer or self)._items(
-            Selection(key_fields, index, _condition(where), allow, select), MAX_PAGE_ENTITIES
-        )
+        selection = _selection(*via_and_fields(via, key, fields), where, allow, select)
+        return (self._layer or self)._items(selection, MAX_PAGE_ENTITIES)
 
     @recipe
     async def page(
@@ -139,10 +135,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
-        index, key_fields = via_and_fields(via, key, fields)
-        return await (self._layer or self)._page(
-            Selection(key_fields, index, _condition(where), allow, select), size, token
-        )
+        selection = _selection(*via_and_fields(via, key, fields), where, allow, select)
+        return await (self._layer or self)._page(selection, size, token)
 
     @recipe
     async def take(
@@ -236,14 +230,9 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
         transaction for each key, `max_concurrency` at a time.
 
-        :param via: the index entities, one of the set's own
         :param max_concurrency: how many point queries at a time
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of their key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-        :raises BadInput: the index entities are not this set's
 
-        Guide: index entities pattern.
+        The other parameters and errors are those of `keys_of`. Guide: index entities pattern.
         """
         check_least("max_concurrency", max_concurrency, 1)
         return await (self._layer or self)._listed(via, fields_of(key, fields), max_concurrency)
@@ -378,12 +367,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
-        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity during every attempt
-        :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
-
-        Guide: merge or replace (insert-or-merge).
+        The parameters and errors are those of `insert_or_replace`. Guide: merge or replace (insert-or-merge).
         """
         return await (self._layer or self)._upsert(entity, retry_for, in_part=True)
 
@@ -469,9 +453,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
         always see the entity exactly once. Derived data elsewhere is updated as for other writes; the entity keeps its
-        keys in unique indexes. The given entity gets
-        the new key and ETag, and other changes made to it are written too. Large properties are uploaded again, under
-        the new key. For another partition use `PartitionMove`.
+        keys in unique indexes. The given entity gets the new key and ETag, and other changes to it are written too.
+        Large properties are uploaded again, under the new key. For another partition use `PartitionMove`.
 
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
         >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})

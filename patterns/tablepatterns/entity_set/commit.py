@@ -6,7 +6,7 @@ the ETag of the row that the caller read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
@@ -214,12 +214,6 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
     If another writer changed a row that entities share, the changes are planned again. The result is typed Any because
     the recipes of a set with a model return its instances.
-
-    :param retry_for: the seconds to keep retrying
-    :raises BadInput: the changes span several tables or partitions, or write one entity twice
-    :raises DuplicateIndexValue: another entity has the same key in an index
-    :raises DerivedDataMismatch: a derived row that should exist is missing
-    :raises TooMuchContention: other writers changed a shared row during every attempt
     """
     check_retry_for(retry_for)
     encoded: list[Write[Any]] = []
@@ -233,11 +227,15 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
         table = _named_table(table, encoded)
 
     async def attempt() -> list[Entity]:
-        steps = await (plan_transaction(table, encoded) if shares_rows else plan_separately(table, encoded))
+        if shares_rows:
+            steps = await plan_transaction(table, encoded)
+        else:
+            steps = _one_per_row([step for write in encoded for step in await own_steps(table, write)])
         try:
             rows = await execute_steps(table, steps, retry_for)
         except EntityChanged as error:
-            if _is_of_shared_row(error, steps):
+            index: int | None = error.index
+            if index is not None and steps[index].shares_row:
                 raise Overtaken from error
             raise
         entities: dict[Keys, Entity] = {}
@@ -251,10 +249,7 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
 
 def _named_table(table: Table, writes: Sequence[Write]) -> Table:
-    """Return the table wrapped to use the stored names of the writes.
-
-    :raises BadInput: entities that share rows store one field under different names
-    """
+    """Return the table wrapped to use the stored names of the writes."""
     # Not imported above, since most sets store fields under their own names
     from .named_table import NamedTable
 
@@ -280,11 +275,6 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
         raise BadInput("table", home.table, rule, "make the change with a set of the transaction's account")
 
 
-async def plan_separately(rows: RowReader, writes: Iterable[Write]) -> list[Step]:
-    """Return the steps of changes that share no rows with other entities."""
-    return _one_per_row([step for write in writes for step in await own_steps(rows, write)])
-
-
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows; each change sees the effect of those before it."""
     pending = Pending(rows)
@@ -301,7 +291,6 @@ async def all_steps(pending: Pending, write: Write, entity_steps: Sequence[Step]
     """Return the steps of one change, including those on rows that entities share.
 
     :param pending: the rows after the earlier changes of the transaction; updated with this change
-    :param entity_steps: the result of `own_steps`, if it is known
     """
     completed = await write.with_lookups(pending)
     if entity_steps is None or completed is not write:
@@ -412,8 +401,6 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     """Submit the steps as one transaction, and update the derived rows outside the partition.
 
     Intents for those rows are sent first, and deleted once the rows are up to date.
-
-    :param retry_for: the seconds to keep retrying conflicts on rows outside the partition
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}
@@ -447,11 +434,6 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     if announcement is not None:
         await announcement.complete(rows)
     return rows
-
-
-def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
-    index: int | None = error.index
-    return index is not None and steps[index].shares_row
 
 
 def _meaning(

@@ -22,12 +22,7 @@ EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
 
 
 def check_compatible(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
-    """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other.
-
-    :param table: the table of the primary rows
-    :param key: the key of the primary rows
-    :raises BadDesign: the parts cannot be combined; the error says why
-    """
+    """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other."""
     for derived_data in derived:
         derived_data.check_key(key, table)
         mappings.check_read(derived_data.name, derived_data.reads)
@@ -76,11 +71,6 @@ def _check_apart(name: str, key: Key, other_key: Key, whose: str) -> None:
 
 
 def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind]:
-    """Return the kinds of rows that a set keeps.
-
-    :param table: the table of the primary rows
-    :param key: the key of the primary rows
-    """
     templates = (key.partition_template, key.row_template)
     owner = ("entities", table.lower(), *templates)
     kinds: list[RowKind] = []
@@ -94,12 +84,8 @@ def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind
     return kinds
 
 
-def check_within(table: str, derived: Collection[Derived], account: Account) -> None:
-    """Reject derived data outside the table, which would remain when the table is dropped.
-
-    :param table: the table of the primary rows
-    :raises BadDesign: some derived data is outside the table
-    """
+def check_within(table: str, derived: Collection[Derived]) -> None:
+    """Reject derived data outside the table, which would remain when the table is dropped."""
     for derived_data in derived:
         if derived_data.placement.store_name(table) != ("table", table.lower()):
             rule = f"its rows are not in {table!r}, so dropping the table of a period would leave them"
@@ -107,10 +93,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
 
 
 def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
-    """Return the derived data that is still being backfilled.
-
-    :raises BadDesign: the set does not derive it
-    """
+    """Return the derived data that is still being backfilled."""
     pending_backfills = frozenset(backfilling)
     for derived_data in pending_backfills.difference(derived):
         raise BadDesign("backfilling", derived_data.name, "the set does not derive it", "give it as derived too")
@@ -122,7 +105,6 @@ def tables_of(
 ) -> Mapping[str, Table]:
     """Return the tables of a set by name: that of its entities, and those of its derived rows.
 
-    :param table: the table of the primary rows
     :param names: the stored names of a model's fields; None if they are those of the fields
     """
     tables = {table.name: table}

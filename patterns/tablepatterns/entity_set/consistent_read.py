@@ -17,8 +17,6 @@ async def rows_at_once(table: Table, where: Filter, select: Sequence[str] | None
 
     A single page is a snapshot. Several pages are read twice: if no ETag differs, nothing changed in between. Cost: 1
     transaction; if there are several pages, 2 for each.
-
-    :raises Overtaken: a row changed in between
     """
     rows, pages = await one_pass(table, where, select)
     if pages == 1:

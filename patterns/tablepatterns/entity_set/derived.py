@@ -150,32 +150,22 @@ class RowProfile:
         """Whether entities share rows that the set keeps for its own queries, such as lists."""
         return bool(self.groups)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether each row holds a whole entity."""
-        return self.layout is not None and self.layout.is_complete
-
 
 def profile_of(derived: Derived, key: Key) -> RowProfile:
-    """Return a description of derived rows, for a design review.
-
-    :param key: the key of the set's primary rows
-    """
+    """Return a description of derived rows, for a design review."""
     return derived._profile(key)  # pyright: ignore[reportPrivateUsage]
 
 
 def rows_from(derived: Derived, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
-    """Yield the keys and the properties of the derived rows that a table with exactly these entities has.
-
-    :param key: the key of the set's primary rows
-    """
+    """Yield the keys and the properties of the derived rows that a table with exactly these entities has."""
     return derived._rows_from(key, entities)  # pyright: ignore[reportPrivateUsage]
 
 
 class Derived(ABC):
     """A kind of derived rows that an `EntitySet` maintains for its entities.
 
-    It is a declaration without an account or state, so sets and threads may share one object.
+    It is a declaration without an account or state, so sets and threads may share one object. The `key` that its
+    methods take is that of the set's primary rows.
     """
 
     name: str
@@ -206,17 +196,10 @@ class Derived(ABC):
 
     @abstractmethod
     def check_key(self, key: Key, table: str) -> None:
-        """Reject a primary key from whose entities the rows cannot be derived.
-
-        :param table: the name of the table of the entities
-        :raises BadDesign: the rows cannot be derived
-        """
+        """Reject a primary key from whose entities the rows cannot be derived."""
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the name of the table of the rows."""
         return self.placement.table(primary)
 
     def row_store(self, account: Account) -> RowStore | None:
@@ -224,18 +207,11 @@ class Derived(ABC):
         return None
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key that identifies rows of this kind; None if other rows may have the same keys.
-
-        :param key: the key of the set's primary rows
-        """
+        """Return the key that identifies rows of this kind; None if other rows may have the same keys."""
         return None
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the rows that an entity contributes to, each once.
-
-        :param key: the key of the set's primary rows
-        :param fields: the stored fields of the entity
-        """
+        """Return the keys of the rows that an entity contributes to, each once."""
         raise self._unknown_rows()
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -249,8 +225,6 @@ class Derived(ABC):
         The write is conditional on the row's ETag, or is an insert if there is no row.
 
         :param keys: the row's keys, whether or not the entity should contribute to it
-        :param row: the stored row, if any
-        :param primary: the entity as it is now
         """
         raise self._unknown_rows()
 
@@ -308,21 +282,16 @@ class LookedUpFields(Derived):
 
     @abstractmethod
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed.
-
-        :param rows: the rows of the entity's partition
-        """
+        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed."""
 
     @abstractmethod
     def intents_for(self, change: Change) -> list[tuple[Announcer, Change]]:
         """Return the changes of the other set for which intents must be sent before this change is written."""
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return nothing: there are no rows."""
         return []
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return None: there are no rows."""
         return None
 
 
@@ -351,7 +320,6 @@ class Index(Derived):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields of the index key."""
         return self.key.fields
 
     def shape(self, primary: Key) -> RowLayout:
@@ -366,7 +334,6 @@ class Index(Derived):
         )
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key of the rows."""
         return self.key
 
     def reservation(self, primary: Primary) -> dict[str, Any]:
@@ -427,11 +394,7 @@ class Index(Derived):
 
 
 def duplicate(index: Index, primary: Key, keys: Keys) -> str:
-    """Return the message of the error for a second entity with the same key in an index.
-
-    :param primary: the key of the set's primary rows
-    :param keys: the keys of the index row
-    """
+    """Return the message of the error for a second entity with the same key in an index."""
     index_key = index.key
     values = index_key.parse(*keys)
     names = [name for name in index_key.fields if name not in primary.partition_fields] or index_key.fields
@@ -461,14 +424,10 @@ class RowLayout(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether a row holds the whole entity."""
         return self.include is None
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
-        """Return the row of an entity.
-
-        :param keys: the row's keys, if they are known already
-        """
+        """Return the row of an entity."""
         key_fields, include = self.key.fields, self.include
         partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
         return {"PartitionKey": partition_key, "RowKey": row_key} | {

@@ -40,6 +40,7 @@ from .schema import Schema, check_filter
 if TYPE_CHECKING:
     from .intents import Intents
     from .named_table import StoredNames
+    from .row_store import RowStore
     from .shared_rows import Lists, Totals
 
 T = TypeVar("T")
@@ -141,13 +142,13 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 rows = DerivedRows(account, self.table, self.key, self.derived)
                 self._intents = intents_of(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
-                from .model_layer import layer_of
+                from .model_adapter import adapter_of
+                from .model_layer import ModelLayer
 
-                self._layer = layer_of(
-                    model, self, self._identity, self.derived, self._mappings, versions, on_unrecognized
-                )
+                adapter = adapter_of(model, self._identity, self.derived, self._mappings, versions, on_unrecognized)
+                self._layer = ModelLayer(adapter, self)
                 if self._intents is not None:
-                    self._intents.rows.report = self._layer.adapter.report
+                    self._intents.rows.report = adapter.report
 
     _pattern: ClassVar[str] = "entity_set"
     _names: StoredNames | None = None
@@ -260,8 +261,10 @@ class EntitySet(SetCalls[Account_co, E, K]):
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
         if where is not None:
-            where = self._stored_filter(where)
-            reject_scans(where, allow)
+            rows_filter = stored_filter(self.key, where)
+            self._check_filter(where)
+            reject_scans(rows_filter, allow)
+            where = rows_filter
         stored_names = self._primary.selected(None if select is None else self._stored(select))
         async for row in self.table.query(where, select=stored_names):
             if (entity := self._primary.decode(row)) is not None:
@@ -271,8 +274,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
 
     async def _listed_keys(self, via: Lists, fields: Fields) -> list[Keys]:
-        store = self._store_of(via, "stored_keys", "an IndexEntity")
-        return await via.stored_keys(self.key, store, fields)
+        return await via.stored_keys(self.key, self._store_of(via), fields)
 
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
         rows = await self._rows_at(await self._listed_keys(via, fields), max_concurrency)
@@ -280,35 +282,25 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return [await self._read(entity, self._primary) for entity in entities if via.lists(self.key, entity, fields)]
 
     async def _totals(self, via: Totals, fields: Fields, retry_for: float) -> Fields:
-        store = self._store_of(via, "stored_totals", "a Summary")
+        store = self._store_of(via)
 
         async def attempt() -> Fields:
             return await via.stored_totals(store, fields)
 
         return await contended(self.account, attempt, retry_for)
 
-    def _store_of(self, via: Any, method: str, word: str) -> Any:
-        """Return the table or other store of the rows of derived data that has a method.
-
-        :param word: what has the method, in errors
-        """
-        if not hasattr(via, method):
-            rule = f"it must be {word}, not {'None' if via is None else type(via).__name__}"
-            raise BadInput("via", via, rule, f"pass {word}")
+    def _store_of(self, via: Lists | Totals) -> RowStore:
         self._check_own(via)
         return via.row_store(self.account) or self._tables[via.table(self.table.name)]
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
-        result: E
         (result,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
-        return result
+        return cast("E", result)
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
         await self._guard(entity)
-        write = self._replacing(entity) if changes is None else self._merging(entity, changes)
-        result: E
-        (result,) = await commit(self.account, self.table, write, retry_for=retry_for)
-        return result
+        (result,) = await commit(self.account, self.table, self._changing(entity, changes), retry_for=retry_for)
+        return cast("E", result)
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
         await self._guard(entity)
@@ -320,9 +312,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> E:
         await self._guard(entity)
         deletion, insertion = self._renaming(entity, fields)
-        renamed: E
         _, renamed = await commit(self.account, self.table, deletion, insertion, retry_for=retry_for)
-        return renamed
+        return cast("E", renamed)
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
         if in_part:
@@ -353,20 +344,19 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
         check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._inserting(entity))
+        return self._inserting(entity)
 
     def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
         check_unmoved(self._identity, "a transaction")
-        write = self._replacing(entity) if changes is None else self._merging(entity, changes)
-        return cast("Write[E]", write)
+        return self._changing(entity, changes)
 
     def _plan_removal(self, entity: Mapping[str, Any]) -> Write[E]:
         check_unmoved(self._identity, "a transaction")
-        return cast("Write[E]", self._deleting(entity))
+        return self._deleting(entity)
 
     def _plan_rename(self, entity: Mapping[str, Any], fields: Fields) -> tuple[Write[E], Write[E]]:
         check_unmoved(self._identity, "a transaction")
-        return cast("tuple[Write[E], Write[E]]", self._renaming(entity, fields))
+        return self._renaming(entity, fields)
 
     def _question(self, selection: Selection) -> Question:
         fields, via, where, allow, select, _ = selection
@@ -374,12 +364,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
             self._check_filter(where)
         shape = self._primary if via is None else self._shape(via)
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
-
-    def _stored_filter(self, where: Filter) -> Filter:
-        """Return the filter of the primary rows for a filter of fields, or raise BadFilter."""
-        stored = stored_filter(self.key, where)
-        self._check_filter(where)
-        return stored
 
     def _check_filter(self, where: Filter) -> None:
         """Reject a filter on encoded fields, and one that does not fit the schema."""
@@ -425,26 +409,23 @@ class EntitySet(SetCalls[Account_co, E, K]):
         # Recipes run on the view without a model, where E is Entity; the adapter creates the instances
         return entity  # type: ignore[return-value]
 
-    def _inserting(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change of `inserting`, once the arguments are checked."""
+    def _inserting(self, entity: Mapping[str, Any]) -> Write[Any]:
         return self._write(Change(self.key, None, self._fields(entity)))
 
-    def _replacing(self, entity: Mapping[str, Any]) -> Write:
-        reading, read = self._as_read(entity, require_whole=True)
-        fields = self._fields(entity)
-        return self._writing(read, reading, fields)
-
-    def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
+    def _changing(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[Any]:
+        if changes is None:
+            reading, read = self._as_read(entity, require_whole=True)
+            return self._writing(read, reading, self._fields(entity))
         self._mappings.check_merge()
         changed_fields = self._checked_fields(changes)
         reading, read = self._as_read(entity, require_whole=bool(self.derived))
         return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
 
-    def _deleting(self, entity: Mapping[str, Any]) -> Write:
+    def _deleting(self, entity: Mapping[str, Any]) -> Write[Any]:
         reading, read = self._as_read(entity, require_whole=bool(self.derived))
         return self._writing(read, reading, None)
 
-    def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
+    def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[Any], Write[Any]]:
         self._identity.check(entity)
         check_settled(entity)
         for name in fields:
@@ -462,7 +443,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     def _writing(
         self, entity: Entity, reading: Reading, new: Fields | None, merged_names: frozenset[str] | None = None
-    ) -> Write:
+    ) -> Write[Any]:
         """Return the write of an entity that was read; `new` is None to delete it."""
         old, source = reading.stored, reading.source
         keeps_key = new is None or self._check_same_key(old, new)
@@ -472,7 +453,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     def _write(
         self, change: Change, source: Source | None = None, entity: Entity | None = None, *, is_whole: bool = True
-    ) -> Write:
+    ) -> Write[Any]:
         return Write(
             self._identity,
             change,
@@ -487,10 +468,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
-        """Read the primary row, if an entity was read from a row whose ETag does not guard it.
-
-        :raises EntityChanged: the primary row differs from what was read
-        """
+        """Read the primary row, if an entity was read from a row whose ETag does not guard it."""
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading) or self._guards(reading.source.shape):
             return
@@ -526,7 +504,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._checked_fields(entity, in_part=in_part)
 
     def _checked_fields(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
-        """Check fields against the schema, and return those that have a value."""
         if self.schema is not None:
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}

@@ -82,7 +82,6 @@ class SetHooks(Generic[E]):
         """Return the fields that name the stored entity."""
 
     def _stored_key(self, fields: Fields) -> Fields:
-        """Return key fields with stored values."""
         return fields
 
     # ------------------------------------------------------------------ reads that a pattern may do better
@@ -187,7 +186,6 @@ class SetHooks(Generic[E]):
         self._reject(call, "nothing is derived from its entities", "use an EntitySet with derived data")
 
     def _reject(self, call: str, rule: str, hint: str) -> NoReturn:
-        """Reject a call that the pattern cannot have."""
         raise BadInput(f"{type(self).__name__}.{call}", NOT_SHOWN, rule, hint)
 
     # ------------------------------------------------------------------ the read before a write

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
@@ -25,14 +26,13 @@ from ..errors import (
 )
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
-from ..messages.lease import Lease
+from ..messages.lease import Lease, process_received
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
 from ..sdk.queue import Queue
 from .derived import Change, Derived, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, reserve
 
-_AT_ONCE: Final = 32
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """The largest body in bytes that fits into a message together with its envelope, even in Base64."""
 
@@ -52,7 +52,6 @@ class Claim:
     traces: tuple[Trace, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the claim as JSON values."""
         return {"row": list(self.row), "traces": [[trace.derived, *trace.keys] for trace in self.traces]}
 
 
@@ -64,15 +63,10 @@ class Intent:
     claims: tuple[Claim, ...]
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the message."""
         return {"id": str(self.id), "entities": [claim.plain() for claim in self.claims]}
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Intent:
-        """Return the intent in the body of a message.
-
-        :raises BadMessage: the body holds no intent
-        """
         try:
             return cls(UUID(body["id"]), tuple(_claim(entry["row"], entry["traces"]) for entry in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -109,11 +103,7 @@ Assumed: TypeAlias = Mapping[Trace, Entity | None]
 class Intents:
     """The intents of one set, and the `Handler` that processes them.
 
-    :param account: where the queue is
-    :param rows: the derived rows of the set
     :param derived: the derived data outside the primary's partition
-    :param kind: the kind of the messages
-    :param queue: the queue of the messages
     :param seconds: the seconds that a message stays hidden after it is sent or renewed
     """
 
@@ -121,16 +111,12 @@ class Intents:
         self, account: Account, rows: DerivedRows, derived: Iterable[Derived], kind: str, queue: Queue, seconds: int
     ) -> None:
         self._account = account
-        self._rows = rows
+        self.rows = rows
         self._derived = {derived_data.name: derived_data for derived_data in derived}
-        self._kind = kind
+        self.kind = kind
+        """The kind of the messages; it is different for each table and key."""
         self._queue = queue
         self._seconds = seconds
-
-    @property
-    def kind(self) -> str:
-        """The kind of the messages; it is different for each table and key."""
-        return self._kind
 
     async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
         """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
@@ -138,26 +124,8 @@ class Intents:
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
         """Process all intents that can be received now, and return how many there were."""
-        queue = account.queue(self.queue)
-        processed = 0
-        while True:
-            since = account.now()
-            messages = await queue.receive(_AT_ONCE, lease=lease)
-            if not messages:
-                return processed
-            for message in messages:
-                received = Lease(account, queue, message, lease, requested_at=since)
-                if received.work.kind != self.kind:
-                    continue
-                # If the lease ended, the process that received the message next completes it
-                with suppress(LeaseLost):
-                    await self.handle(received, retry_for)
-                    processed += await received.complete()
-
-    @property
-    def rows(self) -> DerivedRows:
-        """The derived rows of the set."""
-        return self._rows
+        handle = partial(self.handle, retry_for=retry_for)
+        return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
 
     @property
     def queue(self) -> str:
@@ -165,10 +133,7 @@ class Intents:
         return self._queue.name
 
     def claim(self, change: Change) -> Claim | None:
-        """Return the rows that a change may make stale; None if there are none.
-
-        :raises BadInput: the service would reject a row derived from the changed entity
-        """
+        """Return the rows that a change may make stale; None if there are none."""
         traces: list[Trace] = []
         for name, derived in self._derived.items():
             for keys in derived.affected_keys(change):
@@ -187,10 +152,7 @@ class Intents:
         )
 
     def derived(self, trace: Trace) -> Derived:
-        """Return the derived data that a trace names.
-
-        :raises BadMessage: the set has no derived data of that name
-        """
+        """Return the derived data that a trace names."""
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
             raise BadMessage("derived data", NOT_SHOWN, rule, "process the message in the program that declares it")
@@ -201,24 +163,19 @@ class Intents:
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
     async def reserve(self, trace: Trace, change: Change, sent_intent: SentIntent, retry_for: float) -> Entity | None:
-        """Reserve a unique key for an entity about to be written; return the row, or None if the index is not unique.
-
-        :raises DuplicateIndexValue: another entity has the key, or is about to
-        :raises EntityChanged: another writer of the same entity, or of one that gives up the key, is changing it
-        :raises LeaseLost: the message of the intent was delivered to another process
-        """
+        """Reserve a unique key for an entity about to be written; return its row, None if the index is not unique."""
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
         other_changes = [
             sent_intent.changes[claim.row] for claim in sent_intent.intent.claims if claim.row != change.row
         ]
-        if any(self._rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
+        if any(self.rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
             raise DuplicateIndexValue(duplicate(derived, change.key, trace.keys))
         givers = [other_change.row for other_change in other_changes if trace in self.before(other_change)]
         return await reserve(
             self._account,
-            self._rows,
+            self.rows,
             derived,
             trace.keys,
             change.result,
@@ -232,11 +189,6 @@ class Intents:
         """Update the rows that a message names; afterwards the message may be deleted.
 
         Cost: for each entity 2 transactions, and for each row 1, or 2 if it was stale; more under concurrent writes.
-
-        :param retry_for: the seconds to keep retrying under concurrent writes
-        :raises BadMessage: the message cannot be read, or names derived data that the set does not have
-        :raises LeaseLost: the message was delivered to another process
-        :raises TooMuchContention: other writers won every attempt; the message must be delivered again
         """
         await self.reconcile_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
@@ -245,9 +197,7 @@ class Intents:
     ) -> None:
         """Update the rows that an intent names, and repeat for each entity that changed during the update.
 
-        :param lease: the lease of the intent's message
         :param known_primaries: the entities that were just written and their expected rows, which saves reading them
-        :param retry_for: the seconds to keep retrying while others write an entity
         """
         calls = [
             self._reconcile(lease, claims, intent.id, retry_for, known_primaries)
@@ -257,10 +207,7 @@ class Intents:
         await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 
     def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
-        """Split claims into those of each message.
-
-        :raises LimitExceeded: entities that pass unique keys to each other do not fit into one message
-        """
+        """Split claims into those of each message."""
         groups = self._groups(claims)
         claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
@@ -306,7 +253,7 @@ class Intents:
             nonlocal expected
             now: list[tuple[Claim, Primary]] = []
             for claim in claims:
-                primary = primaries.pop(claim.row, None) or await self._rows.primary(claim.row)
+                primary = primaries.pop(claim.row, None) or await self.rows.primary(claim.row)
                 now.append((claim, primary))
             assumed, expected = expected, {}
             replaced = self._expected_traces(now) if len(now) > 1 else ()
@@ -314,7 +261,7 @@ class Intents:
                 await self._repair(lease, claim, intent, primary, assumed, replaced)
             is_overtaken = False
             for claim, primary in now:
-                primaries[claim.row] = await self._rows.primary(claim.row)
+                primaries[claim.row] = await self.rows.primary(claim.row)
                 is_overtaken = is_overtaken or primaries[claim.row].etag != primary.etag
             if is_overtaken:
                 raise Overtaken
@@ -327,7 +274,7 @@ class Intents:
             trace
             for claim, primary in claims
             for trace in claim.traces
-            if not self.derived(trace).shares_rows and self._rows.wants(self.derived(trace), trace.keys, primary)
+            if not self.derived(trace).shares_rows and self.rows.wants(self.derived(trace), trace.keys, primary)
         }
 
     async def _repair(
@@ -343,16 +290,16 @@ class Intents:
 
         :param replaced: rows that pass to another entity; if they were deleted first, a third one could take the key
         """
-        expected_traces = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
+        expected_traces = [trace for trace in claim.traces if self.rows.wants(self.derived(trace), trace.keys, now)]
         unwanted = [trace for trace in claim.traces if trace not in expected_traces and trace not in replaced]
         for traces in (expected_traces, unwanted):
             await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
 
     async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
-        table = self._rows.table_of(derived)
+        table = self.rows.table_of(derived)
         row = assumed[trace] if trace in assumed else await table.get(*trace.keys)
-        comparison = await self._rows.compare(derived, trace.keys, row, now, intent)
+        comparison = await self.rows.compare(derived, trace.keys, row, now, intent)
         if comparison.operation is None:
             return
         await lease.renew_if_due()
@@ -387,10 +334,6 @@ class SentIntent:
         before = self.intents.before(self.changes[claim.row])
         return [trace for trace in claim.traces if trace not in before]
 
-    def has_alone(self, trace: Trace) -> bool:
-        """Whether only this entity contributes to a row, so that its content is known without a read."""
-        return not self.intents.derived(trace).shares_rows
-
     @property
     def leaves_rows(self) -> bool:
         """Whether the changes leave rows behind that no later change would name."""
@@ -403,10 +346,7 @@ class SentIntent:
 
 
 class SentIntents:
-    """The intents that were sent for one transaction.
-
-    :param retry_for: the seconds to keep retrying while others write the same rows
-    """
+    """The intents that were sent for one transaction."""
 
     def __init__(self, retry_for: float) -> None:
         self._sent: list[SentIntent] = []
@@ -417,9 +357,6 @@ class SentIntents:
         """Send intents for changes that make rows outside the partition stale, and reserve unique keys.
 
         Cost: 1 transaction for each message, and 1 for each unique key.
-
-        :raises DuplicateIndexValue: another entity has the key; nothing has changed
-        :raises LeaseLost: the lease ended, and the message was delivered to another process; nothing has changed
         """
         claimed = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
@@ -483,7 +420,7 @@ class SentIntents:
                 {
                     trace: sent_intent.reserved.get(trace)
                     for trace in sent_intent.new(claim)
-                    if sent_intent.has_alone(trace)
+                    if not sent_intent.intents.derived(trace).shares_rows
                 },
             )
             for claim in sent_intent.intent.claims
@@ -514,7 +451,7 @@ def intents_of(
 ) -> Intents:
     """Return the intents of a set with derived data outside the primary's partition.
 
-    :param queue: the name of the queue; None for the default
+    :param queue: the name of the queue; None for that of the table with `-intents`
     :param lease: the seconds that a message stays hidden
     """
     table = rows.primaries.name.lower()

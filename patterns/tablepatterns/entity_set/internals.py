@@ -34,21 +34,15 @@ class _AnySet(Protocol):
 
 
 def mappings_of(entity_set: _AnySet) -> Mappings:
-    """Return the mappings of a set."""
     return entity_set._mappings
 
 
 def set_identity(entity_set: _AnySet) -> SetIdentity:
-    """Return the identity of a set."""
     return entity_set._identity
 
 
 def check_not_moved(entity_set: _AnySet, subject: str) -> None:
-    """Reject a pattern that would write one table of a move to new keys and not the other one.
-
-    :param subject: the name of the pattern
-    :raises BadDesign: this process declares a move of the set, which is not known to be committed
-    """
+    """Reject a pattern that would write one table of a move to new keys and not the other one."""
     check_unmoved(entity_set._identity, subject)
 
 
@@ -58,15 +52,10 @@ def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
 
 
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
-    """Reject an entity that was read from a different set.
-
-    :raises BadInput: the entity is from a different set
-    """
     entity_set._identity.check(entity)
 
 
 def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:
-    """Return the layout of a set's primary rows."""
     return entity_set._primary
 
 
@@ -76,7 +65,6 @@ def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> 
 
 
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
-    """Return the derived rows of a set."""
     rows = DerivedRows(entity_set.account, entity_set.table, entity_set.key, entity_set.derived)
     adapter = adapter_or_none(entity_set)
     rows.report = None if adapter is None else adapter.report
@@ -94,10 +82,7 @@ def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
 
 
 def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:
-    """Return an entity as it is, and an instance of a set's model as it is stored.
-
-    :raises BadInput: it is neither
-    """
+    """Return an entity as it is, and an instance of a set's model as it is stored."""
     if isinstance(entity, Mapping):
         return cast("Mapping[str, Any]", entity)
     if adapter is None:
@@ -107,10 +92,7 @@ def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[st
 
 
 def stored_fields(adapter: ModelAdapter[Any] | None, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return key fields with stored values, for recipes that work on the set without its model.
-
-    :raises BadKey: a value does not fit its field
-    """
+    """Return key fields with stored values, for recipes that work on the set without its model."""
     return fields if adapter is None else adapter.model.key_fields(fields)
 
 
@@ -120,21 +102,14 @@ def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
-    """Reject a filter on encoded fields, and one that does not fit the set's schema.
-
-    :raises BadFilter: a field is encoded or undeclared, or of a different type
-    """
+    """Reject a filter on encoded fields, and one that does not fit the set's schema."""
     entity_set._check_filter(where)
 
 
 def as_stored(
     entity_set: EntitySet[Any, Any], where: Filter | None, fields: Mapping[str, Any]
 ) -> tuple[Filter | None, dict[str, Any]]:
-    """Return a filter and key fields of a set's model with stored values, for reads of the set without its model.
-
-    :raises BadFilter: the model lacks a field of the filter, or a value does not fit its field
-    :raises BadKey: a value does not fit its field
-    """
+    """Return a filter and key fields of a set's model with stored values, for reads of the set without its model."""
     adapter = adapter_or_none(entity_set)
     if adapter is None:
         return where, dict(fields)
@@ -151,11 +126,9 @@ def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Acc
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:
-    """Return the entity in a complete row that was read without the set; None for a row of another kind.
+    """Return the entity in a complete row, primary or of an index, that was read without the set.
 
-    :param entity_set: the set, as recipes see it
-    :param via: the index that the row belongs to; None for a primary row
-    :raises BadInput: the index is not one of the set's
+    It is None for a row of another kind.
     """
     shape = entity_set._primary if via is None else entity_set._shape(via)
     entity = shape.decode_copy(row)

@@ -120,10 +120,7 @@ def header_of(mapping: PropertyMapping, names: Collection[str]) -> dict[str, int
 
 @dataclass(frozen=True)
 class Mappings:
-    """The mappings of a set, in encoding order.
-
-    :raises BadDesign: a mapping includes a key field, or two mappings are of the same kind
-    """
+    """The mappings of a set, in encoding order."""
 
     account: Account
     table: str
@@ -156,10 +153,7 @@ class Mappings:
         return frozenset(name for mapping in self.mappings if mapping.keeps_secret for name in mapping.fields)
 
     def check_held(self, derived: str, property_names: Collection[str]) -> None:
-        """Reject derived rows that hold only some of the properties that a field is decoded from.
-
-        :raises BadDesign: a property is missing from the rows
-        """
+        """Reject derived rows that hold only some of the properties that a field is decoded from."""
         missing = set(self.stored(property_names)).difference(property_names, self.key.fields)
         if missing:
             rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
@@ -168,30 +162,21 @@ class Mappings:
             )
 
     def check_read(self, derived: str, read: Collection[str]) -> None:
-        """Reject derived data that reads encoded fields.
-
-        :raises BadDesign: the derived data reads an encoded field
-        """
+        """Reject derived data that reads encoded fields."""
         for mapping in self.mappings:
             for name in sorted(set(read).intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so nothing can be derived from it"
                 raise BadDesign(f"derived {derived}", name, rule, "use another field, such as its blind index")
 
     def check_merge(self) -> None:
-        """Reject a merge if a mapping needs the whole entity.
-
-        :raises BadInput: a mapping needs the whole entity
-        """
+        """Reject a merge if a mapping needs the whole entity."""
         for mapping in self.mappings:
             if not mapping.allows_merge:
                 rule = f"{mapping.name} writes only whole entities"
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields.
-
-        :raises BadFilter: the filter names an encoded field
-        """
+        """Reject a filter on encoded fields."""
         names = {comparison.name for comparison in comparisons(where)}
         for mapping in self.mappings:
             for name in sorted(names.intersection(mapping.fields)):
@@ -239,10 +224,7 @@ class Mappings:
         return Encoded(dict(fields), tuple(before))
 
     async def decode(self, fields: Fields, read: Collection[str] | None = ()) -> dict[str, Any]:
-        """Return the decoded fields of an entity that was read.
-
-        :param read: the requested fields; None for all
-        """
+        """Return the decoded fields of an entity of which these fields were read; None for all."""
         return await self.decode_at(replace(self._place(fields), read=read), fields) if self.mappings else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:

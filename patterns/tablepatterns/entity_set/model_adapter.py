@@ -27,12 +27,7 @@ log: Final = logging.getLogger("tablepatterns.models")
 
 
 class ModelAdapter(Generic[M]):
-    """Converts between the instances of a model and the entities of a set.
-
-    :param types: the class, or the classes, of the entities
-    :param home: the set
-    :param on_unrecognized: what to do with an entity that was read and does not fit the model
-    """
+    """Converts between the instances of a model and the entities of a set."""
 
     def __init__(self, types: SingleModel[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
         self.types = types
@@ -71,33 +66,18 @@ class ModelAdapter(Generic[M]):
             log.warning("skipped entity %d of the table %s since the start: %s", number, table, message_of(error))
 
     def value_of(self, entity: Entity) -> M:
-        """Return an instance with the fields of a stored entity.
-
-        :raises UnrecognizedEntity: the entity does not fit the model
-        """
         model, version = self.types.of_entity(entity)
         return model.value(entity, version)
 
     def version_of(self, entity: Entity) -> int:
-        """Return the model version in which an entity was written.
-
-        :raises UnrecognizedEntity: the version is not one of the model's, such as a newer one
-        """
         return self.types.of_entity(entity)[1]
 
     def new_fields(self, instance: object) -> dict[str, Any]:
-        """Return the fields of a new entity.
-
-        :raises BadInput: it is not an instance of the model
-        """
         model = self.types.of_instance(instance)
         return self.types.marked(model.fields(instance), model)
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Reject the stored form of an entity that does not fit the model.
-
-        :raises BadProperty: it does not
-        """
+        """Reject the stored form of an entity that does not fit the model."""
         entity = Entity({name: value for name, value in fields.items() if value is not None})
         model, version = self.types.of_entity(entity)
         model.accepted(model.upgraded(entity, version))
@@ -137,10 +117,6 @@ class ModelAdapter(Generic[M]):
         return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the stored form of changed fields.
-
-        :raises BadInput: the model has no such field
-        """
         for name in changes:
             if name not in self.model.members:
                 rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
@@ -150,10 +126,7 @@ class ModelAdapter(Generic[M]):
         return {name: value for name, value in fields.items() if value is not None}
 
     def remembered(self, instance: object) -> Entity:
-        """Return a copy of the entity of an instance, to be written.
-
-        :raises BadInput: the set has neither read nor written the instance
-        """
+        """Return a copy of the entity of an instance, to be written."""
         self.types.of_instance(instance)
         entity = INSTANCES.entity(instance, self.home)
         if entity is not None:
@@ -163,7 +136,8 @@ class ModelAdapter(Generic[M]):
         if not can_be_remembered(instance):
             rule = "a class with slots needs one for weak references, so that its ETag can be remembered"
             hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
-        raise BadInput("entity", self._key_values(instance), rule, hint)
+        key_values = tuple(getattr(instance, name, None) for name in self.home.key.fields)
+        raise BadInput("entity", key_values, rule, hint)
 
     def entity_of(self, instance: object) -> Entity:
         """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
@@ -183,12 +157,8 @@ class ModelAdapter(Generic[M]):
         return instance
 
     def key_of(self, instance: object) -> dict[str, Any]:
-        """Return the key fields of an instance."""
         fields = self.types.of_instance(instance).encoded(instance)
         return {name: fields[name] for name in self.home.key.fields if name in fields}
-
-    def _key_values(self, instance: object) -> object:
-        return tuple(getattr(instance, name, None) for name in self.home.key.fields)
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         """Return the instances of entities, without those that are skipped."""
@@ -210,10 +180,7 @@ def adapter_of(
     versions: Iterable[tuple[int, Upgrade]],
     on_unrecognized: OnUnrecognized,
 ) -> ModelAdapter[M]:
-    """Check a model against the other parts of a set, and return its adapter.
-
-    :raises BadDesign: the class cannot be the model of the set
-    """
+    """Check a model against the other parts of a set, and return its adapter."""
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
@@ -239,10 +206,7 @@ def key_of_derived(derived: Derived, primary: Key) -> Key | None:
 
 
 def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
-    """Return the upgrades of a model in the order of versions, starting from version 1.
-
-    :raises BadDesign: there is a gap between the versions
-    """
+    """Return the upgrades of a model in the order of versions, starting from version 1."""
     ordered_versions = sorted(versions, key=lambda item: item[0])
     for number, (version, _) in enumerate(ordered_versions, 1):
         if version != number:

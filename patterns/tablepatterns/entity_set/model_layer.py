@@ -15,14 +15,13 @@ from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
 from ..models.annotations import StoredBy, annotated, stored_names
-from ..models.options import OneOf, OnUnrecognized, Upgrade
+from ..models.options import OneOf
 from ..sdk.table import Page, Table
-from ..set_identity import SetIdentity
 from .commit import Write
 from .derived import Derived, Fields, Index
 from .hooks import Selection, SetHooks
-from .mapping import Mappings, PropertyMapping
-from .model_adapter import ModelAdapter, adapter_of, key_of_derived
+from .mapping import PropertyMapping
+from .model_adapter import ModelAdapter, key_of_derived
 from .named_table import NamedTable, StoredNames
 from .shared_rows import Lists, Totals
 
@@ -30,11 +29,7 @@ M = TypeVar("M")
 
 
 class ModelLayer(SetHooks[M]):
-    """Converts what a set with a model takes and returns, in front of what the set does with entities.
-
-    :param adapter: converts between instances and entities
-    :param entities: reads and writes the entities
-    """
+    """Converts what a set with a model takes and returns, in front of what the set does with entities."""
 
     def __init__(self, adapter: ModelAdapter[M], entities: SetHooks[Any]) -> None:
         self.adapter = adapter
@@ -45,10 +40,7 @@ class ModelLayer(SetHooks[M]):
         return ModelLayer(self.adapter, entities)
 
     def takes(self, name: str, value: object) -> bool:
-        """Whether an argument of a call may be an instance, or a function of one; which class it has is checked later.
-
-        :param name: the name of the parameter
-        """
+        """Whether an argument of this name may be an instance, or a function of one; its class is checked later."""
         if name == "change":
             return callable(value) or isinstance(value, self.adapter.types.classes)
         return name == "entity"
@@ -274,30 +266,10 @@ def _close(returned: object) -> None:
         returned.close()
 
 
-def layer_of(
-    model: type[M] | OneOf[M] | None,
-    entities: SetHooks[Any],
-    home: SetIdentity,
-    derived: Sequence[Derived],
-    mappings: Mappings,
-    versions: Iterable[tuple[int, Upgrade]],
-    on_unrecognized: OnUnrecognized,
-) -> ModelLayer[M]:
-    """Check a model against the other parts of a set, and return the layer in front of it.
-
-    :raises BadDesign: the class cannot be the model of the set
-    """
-    return ModelLayer(adapter_of(model, home, derived, mappings, versions, on_unrecognized), entities)
-
-
 def as_declared(
     model: type[Any] | OneOf[Any], table: Table, mappings: Sequence[PropertyMapping]
 ) -> tuple[Table, StoredNames | None, Sequence[PropertyMapping]]:
-    """Return a set's table, the stored names of fields if they differ, and the mappings, as the class declares them.
-
-    :raises BadDesign: two fields have the same stored name, or one is a system property of the service; or the set
-        lacks a mapping that the model assigns a field to
-    """
+    """Return a set's table, the stored names of fields if they differ, and the mappings, as the class declares them."""
     classes = model.classes if isinstance(model, OneOf) else (model,)
     stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None

@@ -32,11 +32,7 @@ def declare_move(move: Move, *sets: SetIdentity) -> None:
 
 
 def check_unmoved(entity_set: SetIdentity, subject: str) -> None:
-    """Reject what would write one table of a move to new keys and not the other one.
-
-    :param subject: what would, such as the name of a pattern
-    :raises BadDesign: this process declares a move of the set, which is not known to be committed
-    """
+    """Reject what would write one table of a move to new keys and not the other one."""
     move = _MOVES.get(entity_set)
     if move is not None and not move.is_committed:
         rule = f"a Rekey moves its entities to new keys, and {subject} would write only one of the two tables"
@@ -45,10 +41,7 @@ def check_unmoved(entity_set: SetIdentity, subject: str) -> None:
 
 
 def check_settled(entity: Mapping[str, Any]) -> None:
-    """Reject an entity that is being moved: if its key changed, the move would leave it in two places.
-
-    :raises BadInput: the entity has the mark of a move
-    """
+    """Reject an entity that is being moved: if its key changed, the move would leave it in two places."""
     for name in (MOVING_TO, MOVED_FROM):
         if entity.get(name) is not None:
             rule = "the entity is being moved to another partition"

@@ -44,10 +44,7 @@ class StoredNames:
         return self._stored.get(name, name)
 
     def check_shared(self, derived: Iterable[Derived]) -> None:
-        """Reject stored names of fields that another set reads or writes too, under its own names.
-
-        :raises BadDesign: a field is stored under another name
-        """
+        """Reject stored names of fields that another set reads or writes too, under its own names."""
         for derived_data in derived:
             for name in sorted(derived_data._shared_names):
                 if name in self._stored or name in self._fields:
@@ -67,10 +64,7 @@ class StoredNames:
         return write if isinstance(table, NamedTable) else self.operation(write)
 
     def operation(self, write: Operation) -> Operation:
-        """Return a write with the stored names of its fields.
-
-        :raises LimitExceeded: the row is too large with the stored names
-        """
+        """Return a write with the stored names of its fields."""
         becomes = None if write.becomes is None else self.renamed(write.becomes)
         stored_operation = replace(write, entity=self.renamed(write.entity), becomes=becomes, measured_size=None)
         if write.size + self._growth > MAX_ENTITY_BYTES and stored_operation.size > MAX_ENTITY_BYTES:
@@ -126,10 +120,7 @@ def with_field_names(table: Table, row: Entity) -> Entity:
 
 
 def check_unnamed(table: Table, subject: str) -> None:
-    """Reject a set with stored names, for patterns that replace the set's table.
-
-    :raises BadDesign: the set's model stores fields under other names
-    """
+    """Reject a set with stored names, for patterns that replace the set's table."""
     if isinstance(table, NamedTable):
         rule = f"{subject} cannot rename the fields of a model"
         raise BadDesign("factory", table.name, rule, "use the names of the fields, without Stored")

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class Pending:
-    """Stored rows, each read once, with writes that have not been sent.
-
-    :param stored: where the rows are
-    """
+    """Stored rows, each read once, with writes that have not been sent."""
 
     def __init__(self, stored: RowReader) -> None:
         self._stored = stored
@@ -48,7 +45,6 @@ class Pending:
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:
-        """Apply a planned operation to its row."""
         row = self._rows.get(operation.key)
         old_properties: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**old_properties, **operation.entity}
@@ -96,5 +92,4 @@ def combined(first: Operation, second: Operation) -> Operation | None:
 
 
 def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
-    """Return the combined content of two writes."""
     return {**first.entity, **second.entity} if second.kind == "merge" else second.entity

@@ -17,17 +17,11 @@ class InPartition:
     is_eventual: ClassVar[bool] = False
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the name of the table of the rows, given that of the entities."""
         return primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "table", primary.lower()
 
 
@@ -43,17 +37,11 @@ class InTable:
     is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the name of the table of the rows, given that of the entities."""
         return self.name or primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "table", self.table(primary).lower()
 
 
@@ -68,17 +56,11 @@ class InBlobs:
     is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the entities: the rows are not in a table.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return the given name of the table of the entities: the rows are not in a table."""
         return primary
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in.
-
-        :param primary: the name of the table of the entities
-        """
+        """Return what the rows are stored in, given the name of the table of the entities."""
         return "container", self.container
 
 
@@ -86,13 +68,7 @@ Placement: TypeAlias = InPartition | InTable | InBlobs
 
 
 def check_partition(name: str, key: Key, primary: Key, placement: Placement) -> None:
-    """Reject rows whose key contradicts their placement.
-
-    :param name: what the error calls them
-    :param key: their key
-    :param primary: the key of the entities
-    :raises BadDesign: the key contradicts the placement
-    """
+    """Reject rows whose key contradicts their placement."""
     shares = key.partition_template == primary.partition_template
     if isinstance(placement, InPartition) and not shares:
         rule = f"its rows must share the primary's partition, {primary.partition_template!r}"

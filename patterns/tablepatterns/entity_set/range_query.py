@@ -37,13 +37,7 @@ class Question:
         fields: Mapping[str, Any],
         allow: QueryClass,
     ) -> Question:
-        """Return the query for rows with the layout `shape` in the range that `fields` describe.
-
-        :param allow: the worst class of query to allow with `where`
-        :raises BadKey: the fields do not describe a range of the key
-        :raises BadFilter: `where` names a property that the rows lack, compares a key field in a way that the key does
-            not allow, or would need a scan
-        """
+        """Return the query for rows with the layout `shape` in the range that `fields` describe."""
         bounds = range_filter(shape.key.range(fields))
         if where is None:
             return cls(shape, bounds, shape.selected(select))
@@ -53,11 +47,6 @@ class Question:
 
 
 def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
-    """Validate the fields of several partitions, and return them.
-
-    :raises BadInput: `max_concurrency` is below 1
-    :raises BadKey: a field of the PartitionKey is missing, or its value cannot be part of a key
-    """
     check_least("max_concurrency", max_concurrency, 1)
     partition_fields = [dict(fields) for fields in partitions]
     for fields in partition_fields:
@@ -86,14 +75,11 @@ def range_filter(keys: KeyRange) -> Filter:
 
 
 def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
-    """Return the smallest range that contains all of these.
+    """Return the smallest range that contains all of these, at least one.
 
     >>> departments, employees = (KeyRange.beginning_with("Sales", text) for text in ("DEPARTMENT", "EMPLOYEE_"))
     >>> bounding_range([employees, departments])
     KeyRange(partition_key='Sales', lower='DEPARTMENT', lower_inclusive=True, upper='EMPLOYEE`', upper_inclusive=False)
-
-    :param ranges: at least one
-    :raises BadInput: they are in several partitions
     """
     partitions = sorted({key_range.partition_key for key_range in ranges})
     if len(partitions) > 1:
@@ -108,19 +94,12 @@ def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:
-    """Reject a range whose condition on properties makes it a worse class of query than allowed.
-
-    :raises BadFilter: the class is worse than allowed
-    """
+    """Reject a range whose condition on properties makes it a worse class of query than allowed."""
     reject_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
 
 
 def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Filter:
-    """Return a condition on the entities of a range as one on its rows.
-
-    :param fields: the fields that describe the range
-    :raises BadFilter: the rows lack a property, or their key does not allow a condition on one of its fields
-    """
+    """Return a condition on the entities of a range as one on its rows."""
     for name in sorted({comparison.name for comparison in comparisons(where)}):
         if name in shape.key.fields:
             continue

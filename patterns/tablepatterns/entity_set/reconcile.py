@@ -44,7 +44,6 @@ def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
     """Whether a row is a reservation made under another intent than the caller's.
 
     :param intent: the id of the intent that the caller holds, if any
-    :param now: the current time of the account's clock
     """
     made_under = row.get(INTENT_ID)
     if made_under is None or made_under == intent:
@@ -67,14 +66,9 @@ async def reserve(
 
     If the row exists, 1 more to read it and 1 more to read the entity that it names.
 
-    :param primary: the entity as it will be
     :param intent: the id of the intent; whichever process holds its message may remove the reservation
     :param givers: the primary keys of entities that give up the key in the same transaction. The reservation replaces
         their copy: the intent names them too, so the copy comes back if the transaction fails
-    :param lease: the message of the intent
-    :param retry_for: the seconds to keep retrying while others write the row
-    :raises DuplicateIndexValue: another entity has the key, or is about to
-    :raises EntityChanged: another writer of the same entity is about to give it this key
     """
     table = rows.table_of(index)
     reservation = {**index.reservation(primary), INTENT_ID: intent}
@@ -153,13 +147,7 @@ class Comparison:
 
 
 class DerivedRows:
-    """The derived rows of one set, in all their tables and stores.
-
-    :param account: where the tables are
-    :param table: the table of the primary rows
-    :param key: the key of the primary rows
-    :param derived: the derived data of the set
-    """
+    """The derived rows of one set, in all their tables and stores."""
 
     def __init__(self, account: Account, table: Table, key: Key, derived: Collection[Derived]) -> None:
         self._account = account
@@ -171,10 +159,6 @@ class DerivedRows:
         """Takes what a model does not recognize; None if the set has no model."""
         stores = {derived_data: derived_data.row_store(account) for derived_data in derived}
         self._stores = {derived_data: store for derived_data, store in stores.items() if store is not None}
-
-    def table(self, name: str) -> Table:
-        """Return the table of this name."""
-        return self._tables[name]
 
     def table_of(self, derived: Derived) -> RowStore:
         """Return the table or other store of one kind of derived rows."""
@@ -190,11 +174,7 @@ class DerivedRows:
         )
 
     def can_derive(self, derived: Derived, primary: Primary) -> bool:
-        """Whether rows can be derived from an entity; if not, report it.
-
-        :raises UnrecognizedEntity: they cannot, and such entities are not to be skipped
-        :raises BadInput: the same, in a set without a model
-        """
+        """Whether rows can be derived from an entity; if not, report it."""
         try:
             primary.parts(derived)
         except BadInput as error:
@@ -221,10 +201,6 @@ class DerivedRows:
 
         A row that still belongs to another entity is left unchanged. A row is taken over if the entity that it names no
         longer has that key. A reservation is taken over if it is abandoned or was made under the caller's intent.
-
-        :param row: the stored row
-        :param primary: the entity as it is now
-        :param intent: the id of the intent that the caller holds
         """
         is_wanted = self.wants(derived, keys, primary)
         if row is not None and not derived.shares_rows:

@@ -31,9 +31,5 @@ class RowStore(RowReader, Protocol):
         ...
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out writes.
-
-        :raises EntityChanged: a row has another ETag; nothing has changed
-        :raises EntityAlreadyExists: a row to be inserted exists; nothing has changed
-        """
+        """Carry out writes."""
         ...

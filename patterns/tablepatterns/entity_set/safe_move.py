@@ -37,12 +37,7 @@ _MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Route:
-    """The old and the new keys of an entity that is being moved.
-
-    :param id: the id of the move
-    :param origin: the old keys
-    :param goal: the new keys
-    """
+    """The old and the new keys of an entity that is being moved."""
 
     id: str
     origin: Keys
@@ -55,10 +50,6 @@ class Route:
 
     @classmethod
     def claimed(cls, origin: Keys, claim: object) -> Route:
-        """Return the route in an entity's mark.
-
-        :raises BadInput: the property holds something else
-        """
         try:
             match json.loads(claim) if isinstance(claim, str) else None:
                 case [str(name), str(partition_key), str(row_key)]:
@@ -70,11 +61,7 @@ class Route:
 
 
 def check_arrived(entity: Mapping[str, Any]) -> None:
-    """Reject an entity whose previous move is not complete.
-
-    :raises BadInput: the previous move is not complete; or the property `MovedFrom`, which a move would remove, holds a
-        value of the caller's
-    """
+    """Reject an entity whose previous move is not complete."""
     mark = entity.get(MOVED_FROM)
     if mark is None:
         return
@@ -90,11 +77,7 @@ def _not_a_mark(name: str, value: object) -> BadInput:
 
 @dataclass(frozen=True)
 class Relocation:
-    """The attempts of one process to move an entity while it holds the message's lease.
-
-    :param entities: the set that the entity is in, as recipes see it
-    :param lease: the lease of the message that names the move
-    """
+    """The attempts of one process to move an entity while it holds the message's lease."""
 
     entities: EntitySet[Account]
     lease: Lease
@@ -104,10 +87,6 @@ class Relocation:
         """Complete the move, whatever its state; return the entity under its new key.
 
         :param claimed: the entity with its mark, if already read
-        :raises Overtaken: another writer was faster; retry
-        :raises LeaseLost: the message was delivered to another process
-        :raises EntityAlreadyExists: another entity has the new key; this one keeps its old key and loses its mark
-        :raises DerivedDataMismatch: both the entity and its copy were changed; both are kept
         """
         source = claimed or await self._get(self.route.origin)
         if source is None or source.get(MOVING_TO) != self.route.claim:
@@ -119,7 +98,6 @@ class Relocation:
         return await self.arrive(copied)
 
     async def copy(self, source: Entity) -> Entity:
-        """Insert or update the copy, and return it."""
         try:
             return await self.entities.insert(self._copy_of(source))
         except EntityAlreadyExists as refused:

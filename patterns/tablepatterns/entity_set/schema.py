@@ -68,10 +68,7 @@ class Schema:
 
 
 def check_filter(schema: Schema, where: Filter) -> None:
-    """Reject a filter on fields that entities do not have, and with values that their fields never equal.
-
-    :raises BadFilter: a field is undeclared, or of a different type
-    """
+    """Reject a filter on fields that entities do not have, and with values that their fields never equal."""
     for comparison in comparisons(where):
         field_type = schema.fields.get(comparison.name)
         if field_type is None:
@@ -86,7 +83,6 @@ def check_filter(schema: Schema, where: Filter) -> None:
 
 
 def _is_comparable(value: object, field_type: type) -> bool:
-    """Whether a filter may compare a field of a type with a value, as the filter holds it."""
     if isinstance(value, field_type):
         return field_type is not int or not isinstance(value, (bool, Ticks))
     if issubclass(field_type, datetime):

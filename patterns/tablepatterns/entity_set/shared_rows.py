@@ -55,7 +55,6 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
-    """Return the write that adds these properties to a row."""
     if row is None:
         return Operation.insert(with_keys(keys, properties))
     new_row = with_keys(keys, properties)
@@ -63,16 +62,11 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a row with its keys."""
     return {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
 
 
 def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
-    """Reject a row whose list is too large.
-
-    :param name: what the error calls it
-    :raises LimitExceeded: the row exceeds 1 MiB
-    """
+    """Reject a row whose list is too large."""
     size = entity_size(*keys, properties)
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
         rule = "the entities that it lists fill a row (1 MiB)"
@@ -102,7 +96,6 @@ class KeyList:
     cut: bool = True
 
     def is_in(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row has a list."""
         return isinstance(row.get(self.name), str)
 
     def entries(self, row: Mapping[str, Any]) -> dict[Keys, str]:
@@ -169,12 +162,7 @@ class SharedRows(Derived):
     """The number of rows that each value is spread over."""
 
     def rows_of(self, layout: Key, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row that an entity contributes to; none if it lacks a field of the row's key.
-
-        :param layout: the key of the rows
-        :param key: the key of the set's primary rows
-        :raises BadKey: a primary row may have these keys
-        """
+        """Return the keys of the row that an entity contributes to; none if it lacks a field of the row's key."""
         values = {name: fields.get(name) for name in layout.fields if name != PART}
         if any(value is None for value in values.values()):
             return []
@@ -278,10 +266,6 @@ class Totals(SharedRows):
         """Return totals, given with the count first, as properties."""
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
-        """Return the totals of a group.
-
-        :raises Overtaken: others changed them between the pages of a read
-        """
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
         totals = (self.totals_in(None), *map(self.totals_in, rows))
         return self.as_properties([sum(column) for column in zip(*totals, strict=True)])
@@ -292,9 +276,6 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
 
     The rows are read before the entities. A write that changes an entity's numbers changes its row in the same
     transaction, so if a row has not changed since it was read, the sum over the entities is correct.
-
-    :param partition: the values of the fields of the PartitionKey
-    :raises Overtaken: a row has changed since it was read
     """
     rows: dict[Keys, Entity] = {}
     async for row in table.query(range_filter(totals.layout.range(partition))):

@@ -67,11 +67,7 @@ _LOOKS: Final = 3
 
 
 class Inspector:
-    """Compares one kind of derived data with its entities.
-
-    :param rows: the derived rows of the set
-    :param derived: the kind
-    """
+    """Compares one kind of derived data with its entities."""
 
     def __init__(self, rows: DerivedRows, derived: Derived) -> None:
         self._rows = rows
@@ -83,35 +79,22 @@ class Inspector:
         return {primary.row: primary for primary in primaries if self._rows.can_derive(self._derived, primary)}
 
     def keys(self, primary: Primary) -> list[Keys]:
-        """Return the keys of the rows that an entity contributes to."""
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known_rows: Mapping[Keys, Entity]) -> list[Drift]:
-        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known`.
-
-        :param primary: the entity as it was read
-        :param known_rows: rows of the same page, by their keys
-        """
-        drifts = [
-            await self.drift(keys, primary.row)
-            for keys in self.keys(primary)
-            if not await self.is_right(keys, primary, known_rows.get(keys))
-        ]
+        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not in `known_rows`."""
+        drifts: list[Drift | None] = []
+        for keys in self.keys(primary):
+            row = known_rows.get(keys) or await self._rows.table_of(self._derived).get(*keys)
+            comparison = await self._rows.compare(self._derived, keys, row, primary)
+            if comparison.finding is not Finding.RIGHT:
+                drifts.append(await self.drift(keys, primary.row))
         return [drift for drift in drifts if drift is not None]
-
-    async def is_right(self, keys: Keys, primary: Primary, known_row: Entity | None) -> bool:
-        """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not in `known`."""
-        row = known_row or await self._rows.table_of(self._derived).get(*keys)
-        comparison = await self._rows.compare(self._derived, keys, row, primary)
-        return comparison.finding is Finding.RIGHT
 
     async def orphans(self, row: Entity, known_primaries: Mapping[Keys, Primary]) -> list[Drift] | None:
         """Return the orphaned parts of a row; None if the row is not of this kind.
 
         Cost: 1 transaction for each entity that is not in `known`.
-
-        :param row: any row of the table
-        :param known_primaries: the entities of the same page, by the keys of their primary rows
         """
         owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:

@@ -79,8 +79,7 @@ async def migrate(
             return False
 
     def upgrade(entity: Entity) -> None:
-        version = adapter.version_of(entity)
-        if version == model.version:
+        if adapter.version_of(entity) == model.version:
             raise _IsCurrent
         # Checked before the write, so that an upgrade cannot store what the model cannot read
         adapter.value_of(entity)

@@ -23,13 +23,7 @@ from ..sdk.operation import Operation
 
 
 class Repairer:
-    """Repairs one kind of derived data.
-
-    :param entity_set: the set, as recipes see it
-    :param derived: the kind
-    :param pool: limits how many entities at a time, and how many a second
-    :param retry_for: the seconds to keep retrying while others write an entity
-    """
+    """Repairs one kind of derived data."""
 
     def __init__(self, entity_set: EntitySet[Account, Any], derived: Derived, pool: Pool, retry_for: float) -> None:
         check_retry_for(retry_for)
@@ -43,7 +37,6 @@ class Repairer:
     async def repair(self, targets: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
         """Make rows consistent with the entities as they are now.
 
-        :param targets: for each entity that was read, the rows to check
         :param are_absent: whether to expect that the rows do not exist, and that the entities have not changed
         """
         claims = [
@@ -115,7 +108,6 @@ class Repairer:
         return []
 
     async def _repair_in_partition(self, claims: Iterable[Claim]) -> None:
-        """Repair rows in the partitions of their entities."""
         partitions = defaultdict[str, list[Claim]](list)
         for claim in claims:
             partitions[claim.row[0]].append(claim)

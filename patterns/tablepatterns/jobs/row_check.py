@@ -19,11 +19,7 @@ from .walk import TablePage, Walk, WalkReport
 
 @dataclass(frozen=True)
 class Misfit:
-    """A row that fits neither a key of the set nor its model.
-
-    :param row: the keys of the row
-    :param reason: what does not fit
-    """
+    """A row that fits neither a key of the set nor its model."""
 
     row: Keys
     reason: str
@@ -34,9 +30,7 @@ class RowCheck(WalkReport):
     """The progress or the result of one check; earlier calls are not included.
 
     :param rows: how many rows were read, with those of derived data
-    :param entities: how many of them are entities of the set
     :param earlier: how many entities were written in an earlier version of the model
-    :param misfits: the rows that do not fit
     :param token: the token to `resume` from, also in another process; None at the end
     """
 
@@ -61,21 +55,12 @@ async def check_rows(
 
     Rows of its derived data, and of other sets that this connection declares, belong there. Cost: 1 transaction for
     each page of up to 1,000 rows, and that of reading large properties.
-
-    :param entity_set: the set, or a pattern that has one
-    :param progress: called after each page with the result so far, whose `token` resumes from there
     """
     rows, checker = derived_rows(entity_set), _Checker(entity_set)
     pool = Pool(entity_set.account, max_per_second, max_concurrency)
 
     async def check_page(page: TablePage) -> RowCheck:
-        findings = await pool.map(checker.look_at, page.rows)
-        return RowCheck(
-            len(findings),
-            sum(is_entity for is_entity, _, _ in findings),
-            sum(is_earlier for _, is_earlier, _ in findings),
-            tuple(misfit for _, _, misfit in findings if misfit is not None),
-        )
+        return sum(await pool.map(checker.check_row, page.rows), RowCheck())
 
     name = f"check {rows.primaries.name.lower()} {rows.key!r}"
     return await Walk(name, [rows.primaries], check_page, RowCheck()).run(pool.pace, resume, progress)
@@ -91,17 +76,13 @@ class _Checker:
         self._derived = [kind for kind in entity_set.derived if self._rows.table_of(kind) is primaries]
         self._declared = declared_rows(entity_set.account)
 
-    async def look_at(self, row: Entity) -> tuple[bool, bool, Misfit | None]:
-        """Return whether a row is an entity, whether it is of an earlier version, and what does not fit."""
+    async def check_row(self, row: Entity) -> RowCheck:
         keys = (row["PartitionKey"], row["RowKey"])
         if TOMBSTONE in row:
-            return False, False, None
+            return RowCheck(1)
         if not self._rows.is_primary(row):
-            return (
-                False,
-                False,
-                None if self._is_known(row, keys) else Misfit(keys, _reason_of_key(self._rows.key, keys)),
-            )
+            is_known = self._is_known(row, keys)
+            return RowCheck(1, misfits=() if is_known else (Misfit(keys, _reason_of_key(self._rows.key, keys)),))
         is_earlier, adapter = False, self._adapter
         try:
             entity = await entity_of(self._plain, row)
@@ -110,11 +91,13 @@ class _Checker:
                 is_earlier = version < adapter.model.version
                 adapter.value_of(entity)
         except TablePatternsError as error:
-            return True, is_earlier, Misfit(keys, message_of(error))
+            reason = message_of(error)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # An upgrade or a check of the user's model
-            return True, is_earlier, Misfit(keys, f"{type(error).__name__}: {error}")
-        return True, is_earlier, None
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return RowCheck(1, 1, int(is_earlier))
+        return RowCheck(1, 1, int(is_earlier), (Misfit(keys, reason),))
 
     def _is_known(self, row: Entity, keys: Keys) -> bool:
         """Whether it is a row of derived data, or of another set that the connection declares."""

@@ -59,10 +59,7 @@ class Mark:
 
     @classmethod
     def parse(cls, token: str | None, walk: str) -> Mark:
-        """Return the mark in a token; without a token, the start of the walk.
-
-        :raises BadToken: the text is not a token, or is from another walk
-        """
+        """Return the mark in a token; without a token, the start of the walk."""
         if token is None:
             return cls(walk)
         try:
@@ -117,9 +114,6 @@ class Walk(Generic[ReportT]):
     A description without state: its pages may be processed in any order, and again after a crash.
 
     :param name: what the walk does and on which set; its tokens are valid only for a walk of the same name
-    :param tables: the tables, one after another
-    :param process: processes a page, and returns a report without a token
-    :param nothing: the report of no pages
     """
 
     name: str
@@ -137,10 +131,7 @@ class Walk(Generic[ReportT]):
         """Process the pages from `start` to the end, and return the sum of their reports.
 
         :param start: a mark, or a token; None to process all pages
-        :param pace: the rate; a limited one makes pages smaller
         :param progress: called after each page with the sum so far, whose token resumes from there
-        :param token_of: returns the token that resumes at a mark
-        :raises BadToken: the token is from other work
         """
         report, mark = self.nothing, start if isinstance(start, Mark) else Mark.parse(start, self.name)
         async for page, following in read_pages(self.tables, mark, pace.page_size):

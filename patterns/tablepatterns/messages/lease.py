@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..errors import LeaseLost
+from ..limits import MAX_MESSAGES_PER_GET
 from ..recipe import Account, new_lock
 from ..sdk.queue import Message, Queue
 from .envelope import Envelope
@@ -104,3 +107,25 @@ class ExternalLease(Lease):
     async def _update(self, seconds: int, text: str | None) -> None:
         if text is not None:
             self.message = replace(self.message, text=text)
+
+
+async def process_received(
+    account: Account, queue: Queue, kind: str, seconds: int, handle: Callable[[Lease], Awaitable[None]]
+) -> int:
+    """Process all messages of one kind that can be received now, and return how many there were.
+
+    :param seconds: the seconds that a received message stays hidden
+    """
+    processed = 0
+    while True:
+        since = account.now()
+        messages = await queue.receive(MAX_MESSAGES_PER_GET, lease=seconds)
+        if not messages:
+            return processed
+        for message in messages:
+            lease = Lease(account, queue, message, seconds, requested_at=since)
+            if lease.work.kind == kind:
+                # If the lease ended, the process that received the message next completes it
+                with suppress(LeaseLost):
+                    await handle(lease)
+                    processed += await lease.complete()

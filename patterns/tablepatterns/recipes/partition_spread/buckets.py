@@ -23,7 +23,6 @@ class SpreadTable(Table):
     process looks for an entity, or stores one, in a bucket where others do not expect it.
 
     :param key: the PartitionKey and RowKey of the settings; no other entity may have them
-    :param settings: the bucket settings, as properties
     """
 
     def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
@@ -34,19 +33,13 @@ class SpreadTable(Table):
         self._is_checked = False
 
     async def check(self) -> bool:
-        """Return whether the settings are stored. Cost: 1 transaction, until they are.
-
-        :raises BadDesign: the table has other settings
-        """
+        """Return whether the settings are stored. Cost: 1 transaction, until they are."""
         if not self._is_checked:
             self._is_checked = self._agrees(await self._table.get(*self._key))
         return self._is_checked
 
     async def declare(self) -> None:
-        """Store the settings, if they are not stored yet. Cost: 1 transaction, or 2 the first time.
-
-        :raises BadDesign: the table has other settings
-        """
+        """Store the settings, if they are not stored yet. Cost: 1 transaction, or 2 the first time."""
         if await self.check():
             return
         keys = dict(zip(("PartitionKey", "RowKey"), self._key, strict=True))
@@ -71,20 +64,14 @@ class SpreadTable(Table):
         await super().drop()
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction.
-
-        :raises BadDesign: the table has other settings
-        """
         await self.declare()
         return await super().submit(*operations)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         await self.check()
         return await super().get(partition_key, row_key, select)
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        """Read one page of a query. Cost: 1 transaction."""
         await self.check()
         return await super().read_page(query)
 
@@ -98,11 +85,6 @@ class Buckets:
     >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
     >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})
     8
-
-    :param key: the key of the entities, without the bucket
-    :param count: the number of buckets
-    :param by: the fields that determine the bucket
-    :raises BadDesign: there are no buckets or no fields, or a field is not part of the key
     """
 
     def __init__(self, key: Key, count: int, by: Sequence[str]) -> None:
@@ -118,10 +100,7 @@ class Buckets:
         self._texts = {name: Key(formats[name], "", max_units=key.max_units) for name in by}
 
     def of(self, fields: Mapping[str, object]) -> int:
-        """Return the number of the bucket, from 0.
-
-        :raises BadKey: a field is missing, or its value cannot be part of a key
-        """
+        """Return the number of the bucket, from 0."""
         texts = (self._texts[name].format({name: fields.get(name)})[0] for name in self.by)
         digest = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8], "big") % self.count

@@ -39,13 +39,9 @@ class _Buffer(Generic[T]):
 async def merge_sorted(
     account: Account, queries: Sequence[Query[T]], order: Callable[[T], str], *, max_concurrency: int
 ) -> AsyncIterator[T]:
-    """Yield the items of all queries in order, holding one page of each.
+    """Yield the items of all queries, each of which is sorted, in order, holding one page of each.
 
     The first pages are read concurrently, further pages only when needed. Cost: 1 transaction per page.
-
-    :param queries: each yields its items in order
-    :param order: the sort key of an item
-    :param max_concurrency: how many first pages are read at a time
     """
     buffers = [_Buffer(query) for query in queries]
     has_items = await account.gather(*(buffer.fill() for buffer in buffers), max_concurrency=max_concurrency)

@@ -118,10 +118,6 @@ class Period(Enum):
 
 
 def instant_of(moment: datetime | Ticks) -> datetime:
-    """Return an instant as an aware datetime.
-
-    :raises BadKey: it has no time zone, or is not an instant
-    """
     if not isinstance(moment, (datetime, Ticks)):
         raise BadKey("moment", moment, f"a {type(moment).__name__} is not an instant", "pass an aware datetime")
     at = moment.datetime() if isinstance(moment, Ticks) else moment
@@ -139,7 +135,6 @@ class Retention:
 
     :param length: the minimum age of every entity of an expired period; or a number of periods, including the current
         one; or None to keep all
-    :raises BadDesign: it is none of these, or nothing would be kept
     """
 
     period: Period
@@ -190,11 +185,7 @@ class PeriodTable(Table):
         self._check_drop = check_drop
 
     async def create(self) -> bool:
-        """Create the table, unless its period has expired; return False if it existed. Cost: 1 transaction.
-
-        :raises PeriodExpired: the period has expired
-        :raises TableBeingDeleted: the service is still deleting the table
-        """
+        """Create the table, unless its period has expired; return False if it existed. Cost: 1 transaction."""
         self._check(())
         try:
             return await super().create()
@@ -204,14 +195,7 @@ class PeriodTable(Table):
             raise self._error(error) from error
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction, unless the period has expired.
-
-        :raises PeriodExpired: the period has expired
-        :raises BadKey: an entity belongs to another period
-        :raises TableBeingDeleted: the service is still deleting the table
-
-        Other errors are those of `Table.submit`.
-        """
+        """Carry out all operations in one entity group transaction, unless the period has expired."""
         self._check(operations)
         try:
             return await super().submit(*operations)
@@ -224,7 +208,6 @@ class PeriodTable(Table):
             raise self._error(error) from error
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         try:
             return await super().get(partition_key, row_key, select)
         except HttpResponseError as error:
@@ -233,7 +216,6 @@ class PeriodTable(Table):
             return None
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        """Read one page of a query. Cost: 1 transaction."""
         try:
             return await super().read_page(query)
         except HttpResponseError as error:
@@ -242,10 +224,6 @@ class PeriodTable(Table):
             return EntityPage((), None)
 
     async def drop(self) -> None:
-        """Delete the table with all its entities, if it exists. Cost: 1 transaction.
-
-        :raises BadInput: the period has not expired
-        """
         self._check_drop()
         try:
             await super().drop()
@@ -269,11 +247,8 @@ def slots_before(period: Period, points: int, count: int, until: datetime) -> li
     >>> [(start.day, slots) for start, slots in slots_before(Period.DAY, 24, 24, noon)]
     [(21, range(13, 24)), (22, range(0, 13))]
 
-    :param period: the period of one series
     :param points: how many points a series has
     :param count: how many points to return
-    :param until: the instant of the last point
-    :raises BadInput: points do not divide the period evenly, or the first would be before the year 1
     """
     check_least("count", count, 1)
     start = period.start(until)

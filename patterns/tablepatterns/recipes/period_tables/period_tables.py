@@ -199,7 +199,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             rule = f"it returned a set of the table {period_set.table.name!r}, and this period's table is {name!r}"
             raise BadDesign("factory", period_set, rule, "use the table name that the factory receives")
         if isinstance(period_set, EntitySet):
-            check_within(name, period_set.derived, period_set.account)
+            check_within(name, period_set.derived)
             check_unnamed(period_set.table, "period tables")
         key = period_set.key if isinstance(period_set, EntitySet) else period_set.rows
         period_set.table = PeriodTable(
@@ -230,10 +230,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             raise BadInput("table", self._table_name(start), rule, "keep it, or shorten the retention")
 
     def _entity_set(self, start: datetime) -> EntitySet[Account]:
-        """Return the set of a period.
-
-        :raises BadInput: the tables hold data series
-        """
         period_set: Inner = self._set(start)
         if isinstance(period_set, DataSeries):
             rule = "its tables hold data series, which have no entities"
@@ -320,13 +316,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the newest entity with this key in any table, or None. If you know the instant, use `get`.
 
-        Cost: 1 transaction to list the tables, and 1 for each, newest first, until it is found.
+        The key must not include the instant. Cost: 1 transaction to list the tables, and 1 for each, newest first,
+        until it is found.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key, which must not include the instant
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
-
-        Guide: high volume delete pattern (finding single entities).
+        The parameters and errors are those of `get`. Guide: high volume delete pattern (finding single entities).
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
@@ -359,15 +352,11 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for no end
         :param newest_first: the order of the tables; None for that of the keys
-        :param where: a further condition on properties
-        :param allow: as for `EntitySet.range`
-        :param select: the properties to read; key fields are always included
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
         :raises BadInput: `newest_first` contradicts the order of the keys
         :raises BadKey: the fields do not make a range
 
-        Guide: high volume delete pattern; range query.
+        The other parameters are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
         """
         backwards = self._newest_first if newest_first is None else newest_first
         if self._sorts_by_time and backwards != self._newest_first:

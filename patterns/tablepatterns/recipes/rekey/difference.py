@@ -32,7 +32,6 @@ class Mismatch(Enum):
 class Difference:
     """An entity of the primary table that the other table does not show as it is.
 
-    :param mismatch: how they differ
     :param entity: the keys of the entity in the primary table; None if a copy does not have the fields of these keys
     :param copy: the keys in the other table; None if they cannot be made of the entity
     :param other: the keys of the other entity that has the same key in the other table, if there is one

@@ -18,7 +18,7 @@ from ...entity import Entity
 from ...entity_set.entity_set import EntitySet
 from ...errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.envelope import Envelope
-from ...messages.lease import Lease
+from ...messages.lease import Lease, process_received
 from ...recipe import Account, Account_co, Pattern
 from ...retry import RETRY_FOR, Overtaken
 from .difference import Difference
@@ -35,19 +35,14 @@ _REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound
 """The errors of a write that has changed nothing."""
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
-_AT_ONCE: Final = 32
 _log: Final = logging.getLogger(__name__)
 
 
 class DualWriter(Pattern[Account_co]):
     """The two sets of a move, its phase and its messages.
 
-    :param account: where the phase and the messages are
     :param old_set: the set to move, without its model
     :param new_set: the set to move to, without its model
-    :param phases: the phase of the move
-    :param queue: the name of the queue of the messages
-    :param kind: the kind of the messages
     :param lease: the seconds that a message stays hidden
     :param refresh: the seconds that readers use a phase that they have read
     :param max_pause: the seconds that writers wait for a change of the phase before they cancel it
@@ -89,10 +84,7 @@ class DualWriter(Pattern[Account_co]):
         return self._remember_state(await self._phases.read(), asked_at)
 
     async def change_state(self, state: State, **changes: Any) -> State:
-        """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
-
-        :raises Overtaken: it has changed since
-        """
+        """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
         asked_at = self.account.now()
         return self._remember_state(await self._phases.change(state, **changes), asked_at)
 
@@ -102,7 +94,10 @@ class DualWriter(Pattern[Account_co]):
 
     async def recent_state(self) -> State:
         """Return the state as it was at most `refresh` seconds ago. Cost: 1 transaction or none."""
-        return self._last.state if self._is_recent() else await self.read_state()
+        last = self._last
+        if last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until):
+            return last.state
+        return await self.read_state()
 
     async def is_readable(self, entity_set: EntitySet[Any]) -> bool:
         """Whether a table is still kept up to date: the old one until the move is committed. Cost: 0 or 1 transaction.
@@ -113,7 +108,6 @@ class DualWriter(Pattern[Account_co]):
 
     @property
     def is_committed(self) -> bool:
-        """Whether this process knows that the move is committed."""
         return self._last.state.phase is Phase.COMMITTED
 
     def fenced_until(self, state: State) -> datetime | None:
@@ -128,16 +122,10 @@ class DualWriter(Pattern[Account_co]):
         state = self._last.state
         return state.was_cut_over and state.phase is not Phase.COMMITTED
 
-    def _is_recent(self) -> bool:
-        last = self._last
-        return last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until)
-
     async def wait_for_phase(self, state: State) -> State:
         """Wait until writers may continue, and return the state then.
 
         If that takes too long, the process that changes the phase may have crashed, so its change is canceled.
-
-        :param state: one in which writers wait
         """
         last_state, since, pause = state, self.account.now(), _FIRST_WAIT
         while True:
@@ -177,7 +165,6 @@ class DualWriter(Pattern[Account_co]):
         :param act: the write to the primary table; it is called again if the process has stalled before it
         :param before: the fields before the change; None for a new entity
         :param after: the fields after the change; None if the entity is deleted
-        :param retry_for: the seconds to keep retrying the copy while others write the entity
         """
         claim = self.claim(before, after)
         while True:
@@ -232,7 +219,6 @@ class DualWriter(Pattern[Account_co]):
         """Check after a write that its message existed until then, so that the phase cannot have changed before.
 
         :return: the lease; None if the move is committed, so that there are no copies
-        :raises OutcomeUnknown: the message is gone, and the primary table is another one now
         """
         try:
             await lease.renew_if_due()
@@ -286,7 +272,6 @@ class DualWriter(Pattern[Account_co]):
     # ------------------------------------------------------------------ messages
 
     async def handle(self, lease: Lease) -> None:
-        """Update the copies that a message names."""
         claims = Claim.parse(lease.work.body)
         state = await self.read_state()
         if state.phase is Phase.COMMITTED:
@@ -301,23 +286,7 @@ class DualWriter(Pattern[Account_co]):
         await self.note([problem for problems in problem_lists for problem in problems])
 
     async def process_messages(self, seconds: int) -> int:
-        """Process all messages that can be received now, and return how many there were.
-
-        :param seconds: the seconds that a received message stays hidden
-        """
-        handled = 0
-        while True:
-            since = self.account.now()
-            messages = await self._messages.receive(_AT_ONCE, lease=seconds)
-            if not messages:
-                return handled
-            for message in messages:
-                lease = Lease(self.account, self._messages, message, seconds, requested_at=since)
-                if lease.work.kind == self.kind:
-                    # If it took too long, the process that received the message next completes it
-                    with suppress(LeaseLost):
-                        await self.handle(lease)
-                        handled += await lease.complete()
+        return await process_received(self.account, self._messages, self.kind, seconds, self.handle)
 
     async def waiting(self) -> int:
         """Return the number of messages, including hidden ones: 0 if no change is in progress. Cost: 1 transaction."""

@@ -56,12 +56,7 @@ class _Read(NamedTuple):
 
 
 class RekeyAdapter(ModelAdapter[Any]):
-    """Converts between instances of the model of both sets and their entities.
-
-    :param adapter: the adapter of one of the sets
-    :param home: what the entities of the move are remembered under
-    :param key_fields: the fields of both keys
-    """
+    """Converts between instances of the model of both sets and their entities."""
 
     def __init__(self, adapter: ModelAdapter[Any], home: SetIdentity, key_fields: tuple[str, ...]) -> None:
         super().__init__(adapter.types, home, adapter.on_unrecognized)
@@ -313,7 +308,6 @@ class RekeyedEntities(SetCalls[Account_co, E]):
                 return entity
 
     async def _primary_of(self, copied: Entity, state: State) -> Entity | None:
-        """Return the entity of a copy. Cost: 1 transaction."""
         primary, _ = self._sets(state)
         primary_key = _part(primary.key, copied)
         return None if primary_key is None else self._remember_read(await primary.get(primary_key))
@@ -323,18 +317,16 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         old, new = self._writer.old_set, self._writer.new_set
         return (new, old) if state.phase.has_new_primary else (old, new)
 
-    def _range_of(self, fields: Mapping[str, Any], state: State) -> tuple[EntitySet[Account], bool]:
-        """Return the set to read a range of, and whether it is that of the copies."""
+    async def _set_for(self, selection: Selection) -> tuple[EntitySet[Account], bool]:
+        """Return the set to read a range of the rows or of an index of, and whether it is that of the copies."""
+        state, fields = await self._writer.recent_state(), selection.fields
+        if selection.via is not None:
+            return self._set_with(selection.via, state)
         primary, copies = self._sets(state)
         if not _makes_range(primary.key, fields) and _makes_range(copies.key, fields):
             self._check_copies(state, fields)
             return copies, True
         return primary, False
-
-    async def _set_for(self, selection: Selection) -> tuple[EntitySet[Account], bool]:
-        """Return the set to read a range of the rows or of an index of, and whether it is that of the copies."""
-        state, via = await self._writer.recent_state(), selection.via
-        return self._range_of(selection.fields, state) if via is None else self._set_with(via, state)
 
     def _set_with(self, via: Derived, state: State) -> tuple[EntitySet[Account], bool]:
         """Return the set that has an index or other derived data, and whether it is that of the copies."""
@@ -345,10 +337,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         return primary, False
 
     def _check_copies(self, state: State, fields: Iterable[str]) -> None:
-        """Reject a read of copies that may not be complete.
-
-        :raises BadKey: they may not
-        """
+        """Reject a read of copies that may not be complete."""
         if state.phase is Phase.COMMITTED:
             rule = "the move is committed, so entities are found by the new key only"
             raise BadKey("fields", [*fields], rule, f"give {', '.join(self._writer.new_set.key.fields)}")
@@ -407,10 +396,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         return entity
 
     async def _guarded(self, entity: Entity, primary: EntitySet[Account]) -> Entity:
-        """Return an entity as the primary set has read it.
-
-        :raises EntityChanged: it was read from a table that is not the primary one any more, or it has changed since
-        """
+        """Return an entity as the primary set has read it."""
         read = _reading(entity)
         self._identity.check(entity)
         if not read.is_copy:
@@ -430,10 +416,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
 
 def _check_filter(where: Filter | None) -> None:
-    """Reject a filter on the keys of one table, which would silently match nothing in the other one.
-
-    :raises BadFilter: it names PartitionKey or RowKey
-    """
+    """Reject a filter on the keys of one table, which would silently match nothing in the other one."""
     for comparison in () if where is None else comparisons(where):
         if comparison.name in ("PartitionKey", "RowKey"):
             rule = "each phase of a move builds it from other fields"
@@ -465,7 +448,6 @@ def _part(key: Key, fields: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _has(entity: Entity, fields: Mapping[str, Any]) -> bool:
-    """Whether an entity has all these values."""
     return all(entity.get(name) == value for name, value in fields.items())
 
 

@@ -52,7 +52,6 @@ class FencedTable(Table):
         return view
 
     async def raw(self, partition_key: str, row_key: str) -> Entity | None:
-        """Read one row, which may be a tombstone."""
         return await super().get(partition_key, row_key)
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
@@ -84,8 +83,6 @@ class FencedTable(Table):
 
         An insert replaces a tombstone, on condition of its ETag. The process must still have its lease once it has read
         the tombstone: until it loses the lease, no other process bumps the row.
-
-        :raises LeaseLost: the message was delivered to another process; nothing has changed
         """
         fenced = [*map(self._fenced, operations)]
         replaced: set[int] = set()
@@ -131,10 +128,7 @@ class FencedTable(Table):
         return [await self.raw(*operation.key) for operation in operations]
 
     async def bump(self, keys: Keys) -> None:
-        """Give a row another ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2 transactions.
-
-        :raises Overtaken: another process wrote the row
-        """
+        """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
         row = await self.raw(*keys)
         if row is None:
             operation = Operation.insert(_row(keys))
@@ -157,10 +151,7 @@ class _FencedNamedTable(FencedTable, NamedTable):
 
 
 def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool]) -> EntitySet[Any]:
-    """Return a view of a set, without its model, whose deletes leave tombstones while they must.
-
-    :param leaves_tombstones: whether they must now
-    """
+    """Return a view of a set, without its model, whose deletes leave tombstones while they must."""
     inner = entity_set.without_model()
     table: FencedTable
     if isinstance(inner.table, NamedTable):
@@ -172,7 +163,6 @@ def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool
 
 
 def fenced_table(entity_set: EntitySet[Any]) -> FencedTable:
-    """Return the table of a view that `fenced` returned."""
     return cast("FencedTable", entity_set.table)
 
 

@@ -41,15 +41,10 @@ class Claim:
     new: tuple[Keys, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """Return the claim as JSON values."""
         return {"old": [list(keys) for keys in self.old], "new": [list(keys) for keys in self.new]}
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> list[Claim]:
-        """Return the claims in the body of a message.
-
-        :raises BadMessage: the body holds no claims
-        """
         try:
             return [cls(_all_keys(claim["old"]), _all_keys(claim["new"])) for claim in body["entities"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -74,7 +69,6 @@ class Mirror:
     """Copies the entities of one set to another.
 
     :param source: the set of the primary table, as recipes see it, without its model
-    :param target: the set of the copies
     """
 
     source: EntitySet[Account]
@@ -83,7 +77,6 @@ class Mirror:
     """Whether the source is the new table."""
 
     def sources(self, claim: Claim) -> tuple[Keys, ...]:
-        """Return the keys of a claim in the primary table."""
         return claim.new if self.is_new_primary else claim.old
 
     def targets(self, claim: Claim) -> tuple[Keys, ...]:
@@ -133,8 +126,6 @@ class Mirror:
         :param known_entities: entities just written, by their keys, None for a deleted one; these are not read first
         :param absent: the keys of copies that most likely do not exist; these are not read first
         :return: the entities that cannot be copied
-        :raises LeaseLost: the message was delivered to another process
-        :raises TooMuchContention: others wrote the entities during every attempt
         """
         entities_by_key: dict[Keys, Entity | None] = dict(known_entities or {})
         expected_absent = set(absent)
@@ -259,7 +250,6 @@ class Mirror:
         return keys_or_none(self.source, copied)
 
     async def _has(self, owner: Keys, place: Keys) -> bool:
-        """Whether an entity exists whose copy has this place."""
         entity = await get_row(self.source, owner)
         return entity is not None and self.place(owner, entity) == place
 
@@ -318,7 +308,6 @@ def same(some: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
 
 
 def keys_of(row: Entity) -> Keys:
-    """Return the keys of a row that was read."""
     return str(row.partition_key), str(row.row_key)
 
 

@@ -72,12 +72,7 @@ OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
 
 
 class PhaseStore:
-    """Reads and changes the state of one move.
-
-    :param account: where its row is
-    :param table: the table of the row
-    :param keys: the keys of the row
-    """
+    """Reads and changes the state of one move."""
 
     def __init__(self, account: Account, table: str, keys: Keys) -> None:
         self._table = account.table(table)
@@ -98,10 +93,7 @@ class PhaseStore:
         )
 
     async def change(self, state: State, **changes: Any) -> State:
-        """Change the state that was read, on condition of its ETag. Cost: 1 transaction.
-
-        :raises Overtaken: it has changed since
-        """
+        """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
         new_state = replace(state, **changes)
         new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
         properties: dict[str, Any] = {

@@ -78,18 +78,11 @@ class _Verification:
     is_clean: bool = True
 
     def token(self, mark: Mark, report: RekeyReport) -> str:
-        """Return the token that continues the run at a mark.
-
-        :param report: what was found since the call began
-        """
+        """Return the token that continues the run at a mark."""
         return f"{self.id}-{int(self.is_clean and report.is_clean)}-{mark.text()}"
 
     @classmethod
     def parse(cls, token: str, kind: str) -> _Verification:
-        """Return the run that a token continues.
-
-        :raises BadToken: it is not a token of this move's verification
-        """
         run_id, _, remainder = token.partition("-")
         clean, _, mark = remainder.partition("-")
         if clean not in ("0", "1"):
@@ -465,11 +458,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         return RekeyStatus(state.phase, state.is_verified, primary, copies, waiting, poison, left_count, until)
 
     async def _require(self, *phases: Phase) -> State:
-        """Return the state, if its phase is one of these.
-
-        :raises BadInput: it is another one
-        :raises RekeyNotReady: it is about to change
-        """
         state = await self._writer.read_state()
         if state.phase in phases:
             return state
@@ -504,10 +492,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         progress: RekeyProgress | None,
         correct: Callable[[RekeyReport], Coroutine[Any, Any, None]] | None = None,
     ) -> RekeyReport:
-        """Compare both tables, and keep the result if they are equal.
-
-        :param correct: called with the report of each page that has differences
-        """
+        """Compare both tables, and keep the result if they are equal."""
         verification = await self._begin_verification(resume)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
         sets = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
@@ -622,16 +607,12 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
 
 def _is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
-    """Whether both sets are in one table of one account."""
     is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
     return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
 
 
 def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
-    """Reject two sets between which entities cannot be moved.
-
-    :raises BadDesign: they cannot
-    """
+    """Reject two sets between which entities cannot be moved."""
     if is_sync(old_set.account) != is_sync(new_set.account):
         raise BadDesign("new_set", new_set, "one of the sets is sync and one async", "connect both in the same way")
     if _is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):

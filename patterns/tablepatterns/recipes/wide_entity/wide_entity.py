@@ -1,7 +1,4 @@
-"""`WideEntity`: one logical entity stored in as many rows as it needs.
-
-Over 600 lines on purpose: the class of wide entities is one protocol of reads and writes.
-"""
+"""`WideEntity`: one logical entity stored in as many rows as it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +18,8 @@ from ...entity_set.commit import E
 from ...entity_set.consistent_read import rows_at_once
 from ...entity_set.hooks import Selection
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
-from ...entity_set.model_layer import as_declared, layer_of
+from ...entity_set.model_adapter import adapter_of
+from ...entity_set.model_layer import ModelLayer, as_declared
 from ...entity_set.range_query import range_filter
 from ...errors import (
     BadDesign,
@@ -161,7 +159,8 @@ class WideEntity(SetCalls[Account_co, E]):
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
             if model is not None or versions or on_unrecognized != "raise":
-                self._layer = layer_of(model, self, self._identity, (), self._mappings, versions, on_unrecognized)
+                adapter = adapter_of(model, self._identity, (), self._mappings, versions, on_unrecognized)
+                self._layer = ModelLayer(adapter, self)
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile("wide_entity", self.table.name, self.key, {"fixed": bool(self._layout.names)})
@@ -180,19 +179,17 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> E | None:
-        """Return the entity with this key, or None. Its `etag` is the head's.
+        """Return the entity with this key, or None, as `EntitySet.get` does. Its `etag` is the head's.
 
         Cost: 1 transaction: a range query, or a point query if all of `select` is in one part by `properties`. 1 more
         for each large value in a blob.
 
         :param select: the properties to read; None for all, as writes require
         :param retry_for: the seconds to keep retrying a read of several pages while others write
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises DerivedDataMismatch: a part is missing
 
-        Guide: wide entities pattern; server-side projection.
+        The other parameters and errors are those of `EntitySet.get`. Guide: wide entities pattern; server-side
+        projection.
         """
         check_retry_for(retry_for)
         selection = Selection(fields_of(key, fields), select=select, retry_for=retry_for)
@@ -206,9 +203,7 @@ class WideEntity(SetCalls[Account_co, E]):
 
         Cost: 1 transaction, and 1 for each row.
 
-        :param retry_for: the seconds to keep retrying while others write the entity; see `update`
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
+        The parameters are those of `get`.
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
@@ -309,12 +304,9 @@ class WideEntity(SetCalls[Account_co, E]):
         return await rows_at_once(self.table, where, select)
 
     async def _decoded(self, value: Stored) -> dict[str, Any]:
-        """Return the decoded fields of a stored value."""
-        return (
-            await self._mappings.decode_at(self._place(value), value.fields)
-            if self._mappings.mappings
-            else value.fields
-        )
+        if not self._mappings.mappings:
+            return value.fields
+        return await self._mappings.decode_at(self._place(value), value.fields)
 
     def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
@@ -345,7 +337,6 @@ class WideEntity(SetCalls[Account_co, E]):
         return entity  # type: ignore[return-value]
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> E:
-        """Write a whole entity in place of an old one, or none."""
         check_retry_for(retry_for)
         new_properties = self._properties(entity)
         encoded = await self._encoded(old, new_properties, into)
@@ -355,7 +346,6 @@ class WideEntity(SetCalls[Account_co, E]):
         return self._entity(now, new_properties if self._mappings.mappings else now.fields, into)
 
     async def _merge_parts(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
-        """Overwrite some of the stored properties, and return the new stored value."""
         if not encoded.fields:
             return old
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
