@@ -23,12 +23,7 @@ from ..retry import RETRY_FOR
 
 @dataclass
 class Deleted:
-    """The result of a bulk delete.
-
-    :param entities: how many entities were deleted
-    :param transactions: the number of entity group transactions, without failed ones
-    :param left: how many entities were not deleted, since another writer changed or deleted them in between
-    """
+    """How many entities were deleted, in how many transactions, or left, since another writer was faster."""
 
     entities: int = 0
     transactions: int = 0

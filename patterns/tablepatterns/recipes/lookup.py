@@ -109,9 +109,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
 
     @recipe
     async def join(self, rows: Iterable[Row], *, on: Mapping[str, str] | None = None) -> list[tuple[Row, E | None]]:
-        """Return each row with the entity that it refers to, or with None.
-
-        Cost: 1 transaction for each key that is not cached.
+        """Return each row with the entity that it refers to, or None. Cost: 1 transaction for each key not cached.
 
         :param rows: entities, other mappings or instances of models; one without a value for a field of the key refers
             to nothing

@@ -36,11 +36,7 @@ C = TypeVar("C", default=Entity)
 
 @dataclass(frozen=True)
 class Family(Generic[P, C]):
-    """One parent with all its children.
-
-    :param parent: the parent, or None if it does not exist
-    :param children: its children, in key order; on the Cosmos DB Table API the order is undefined
-    """
+    """One parent, None if it does not exist, with its children in key order; on Cosmos DB the order is undefined."""
 
     parent: P | None
     children: tuple[C, ...]
@@ -178,12 +174,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
 @dataclass(frozen=True)
 class Changed(WalkReport):
-    """The progress of a change of shared fields.
-
-    :param entities: how many entities were checked so far
-    :param written: how many of them had to be written
-    :param token: resumes after them; None once all are done
-    """
+    """How many entities were checked, and had to be written, so far; the token resumes after them, None at the end."""
 
     entities: int
     written: int

@@ -79,9 +79,7 @@ class OneToOne(Pattern[Account_co]):
 
     @recipe
     async def link(self, first: Entity, second: Entity, *, retry_for: float = RETRY_FOR) -> None:
-        """Link two entities; both get their new ETags.
-
-        Cost: 2 transactions; 1 in one partition of one table.
+        """Link two entities; both get their new ETags. Cost: 2 transactions; 1 in one partition of one table.
 
         :param first: as it was read from the first set
         :param second: as it was read from the second set

@@ -41,9 +41,7 @@ class QueueHandler(Handler, Protocol):
 class Report:
     """How many messages a worker received, by result.
 
-    :param handled: processed and deleted
     :param failed: their handler failed, and they are delivered again
-    :param poisoned: moved to the poison queue
     :param lost: their lease ended before they were processed
     :param released: released unopened, because the worker is stopping
     """

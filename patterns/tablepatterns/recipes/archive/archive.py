@@ -122,8 +122,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     async def archive(self, entity: E | Mapping[str, Any]) -> str:
         """Request that an entity be archived with its children, and return the id of the message.
 
-        The worker archives the entity as it is when it processes the message. If the entity is gone by then, there is
-        nothing to do.
+        The worker archives the entity as it is then; if it is gone, there is nothing to do.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 

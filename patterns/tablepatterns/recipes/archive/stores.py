@@ -94,9 +94,6 @@ class Store(ABC):
 class Rows(Store):
     """Keep archived entities in an entity set, together with their derived data.
 
-    Cost: 1 storage transaction per call, and the cost of the set's derived data; 1 per 1,000 to list children.
-
-    :param entities: the set
     :param key: the key of the archived set, which identifies entities in every store
     :param totals: the properties that a `Summary` of the children adds to these rows, with their initial values; they
         are not moved, since inserting and deleting the children changes them

@@ -35,9 +35,8 @@ class BlobLog(Pattern[Account_co]):
     Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
     time make one hot partition, and keys by source make each such read a scan.
 
-    `queue/2014/07/31/1800/000001.log` is the first blob of the service `queue` for the hour from 18:00 UTC. A line is
-    an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes. A blob's metadata has
-    the `first` and `last` instants of its entries, and their `levels`.
+    A blob, such as `queue/2014/07/31/1800/000001.log`, holds entries of one hour, and has their time span and levels in
+    its metadata. A line is an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect

@@ -33,8 +33,7 @@ class LogEntry:
     >>> LogEntry.parse(entry.line()) == entry
     True
 
-    As a line, it has no line breaks, and no semicolons except between its parts. Parsing the line returns an equal
-    entry.
+    A line has no line breaks, and no semicolons except between its parts.
 
     :param at: when it was logged: an aware datetime, kept in UTC
     :param level: such as `ERROR`: up to 32 ASCII letters, digits, blanks, dots, dashes and underscores

@@ -137,7 +137,11 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         if isinstance(entities, Mapping):
             rule = "it must be an iterable of entities, not a dict with str in it"
             raise BadInput("entities", NOT_SHOWN, rule, "pass a list, also for one entity")
-        run = self._run(entities, mode, progress, resume, retry_for)
+        key = self.entity_set.key
+        digest = KeyDigest(self.entity_set.table.name.lower(), key.partition_template, key.row_template)
+        mark = LoadPosition(digest.text()) if resume is None else LoadPosition.parse(resume)
+        planner = Planner(self.entity_set, mode, self.max_per_second, resumed=resume is not None)
+        run = _Run(self._fields(entities), digest, planner, Tally(mark, progress), retry_for)
         try:
             await self._write_window(run, await self._unfinished_window(run))
             while window := await self._next_window(run):
@@ -149,20 +153,6 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         except Exception as error:
             raise _interrupted(run.tally, error, None) from error
         return LoadResult(**vars(run.tally.progress))
-
-    def _run(
-        self,
-        entities: Iterable[E | Mapping[str, Any]],
-        mode: Mode,
-        progress: Callable[[Progress], None] | None,
-        resume: str | None,
-        retry_for: float,
-    ) -> _Run:
-        key = self.entity_set.key
-        digest = KeyDigest(self.entity_set.table.name.lower(), key.partition_template, key.row_template)
-        mark = LoadPosition(digest.text()) if resume is None else LoadPosition.parse(resume)
-        planner = Planner(self.entity_set, mode, self.max_per_second, resumed=resume is not None)
-        return _Run(self._fields(entities), digest, planner, Tally(mark, progress), retry_for)
 
     def _fields(self, entities: Iterable[E | Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for position, entity in enumerate(entities):

@@ -58,10 +58,7 @@ When: TypeAlias = Callable[[str, str, str], bool]
 
 @dataclass(frozen=True)
 class Header:
-    """The property that names an entity's encrypted properties and holds their wrapped content key, in plain JSON.
-
-    :param blind: the id of the key of the blind indexes, if there are any
-    """
+    """The property with an entity's encrypted names, wrapped content key, and id of the blind index's key, as JSON."""
 
     wrapped: Wrapped
     names: frozenset[str]
@@ -100,10 +97,7 @@ def associated(header: Header, table: str, key: tuple[str, str], name: str) -> b
 
 
 class _BlindIndex:
-    """HMAC-SHA-256 of encrypted properties, for looking them up by value.
-
-    The hashes are truncated to 128 bits, as 32 hexadecimal digits, so that collisions are expected after 2**64 values.
-    """
+    """HMAC-SHA-256 of encrypted properties, cut to 128 bits, so that collisions are expected after 2**64 values."""
 
     def __init__(self, names: Mapping[str, str], key: bytes | None) -> None:
         self.names = dict(names)

@@ -32,12 +32,7 @@ PLAIN: Final = ""
 
 @dataclass(frozen=True)
 class RotationProgress(WalkReport):
-    """The progress of a rotation.
-
-    :param seen: how many entities were checked
-    :param rewritten: how many of them were encrypted again
-    :param token: resumes the rotation; None at the end
-    """
+    """How many entities were checked, and encrypted again; the token resumes the rotation, and is None at the end."""
 
     seen: int = 0
     rewritten: int = 0
@@ -121,7 +116,8 @@ class KeyRotation(Pattern[Account_co]):
         async def rewrite(key: Keys) -> bool:
             """Write an entity unchanged; return False if it has been deleted."""
             try:
-                await self.entity_set.update(_no_change, rows.fields_of(key), retry_for=retry_for)
+                # The write itself encrypts again
+                await self.entity_set.update(lambda _: None, rows.fields_of(key), retry_for=retry_for)
             except EntityNotFound:
                 return False
             return True
@@ -195,7 +191,3 @@ class _Reader:
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
         return await self.table.page(where, size=size, token=token, select=self.names)
-
-
-def _no_change(_: Entity) -> None:
-    """Change nothing: the write itself encrypts again."""

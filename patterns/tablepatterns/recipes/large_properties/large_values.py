@@ -27,12 +27,7 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True)
 class CollectionReport(WalkReport):
-    """The result of `collect_orphans`.
-
-    :param seen: how many blobs of large values there are
-    :param marked: how many were newly marked as orphans
-    :param deleted: how many orphans were deleted, after having been marked for the grace
-    """
+    """How many blobs `collect_orphans` has seen, newly marked as orphans, and deleted since they were marked before."""
 
     seen: int = 0
     marked: int = 0
@@ -41,12 +36,7 @@ class CollectionReport(WalkReport):
 
 @dataclass(frozen=True)
 class BlobReference:
-    """The address of a blob in an entity.
-
-    :param key: the PartitionKey and RowKey; for a wide entity, those of its head
-    :param field: the property
-    :param blob: the name of the blob
-    """
+    """The address of a blob in a property of an entity; the key of a wide entity is that of its head."""
 
     key: tuple[str, str]
     field: str
