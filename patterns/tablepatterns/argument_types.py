@@ -15,6 +15,7 @@ import sys
 import types
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Integral, Real
 from typing import IO, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
@@ -62,6 +63,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "Write": "a change (such as inserting() returns)",
 }
 """What errors call classes that callers do not create by name."""
+_LAZY_NAMES: Final[Mapping[str, str]] = {"Lists": ".entity_set.shared_rows", "Totals": ".entity_set.shared_rows"}
+"""The modules of classes that annotations name, and that are loaded only where a set needs them."""
 _SECRET: Final = frozenset(
     {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
     | {"message", "secret", "text", "value", "values"}
@@ -299,9 +302,10 @@ class _Names(Mapping[str, Any]):
             return self._module[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        package = sys.modules[__name__.partition(".")[0]]
+        package = __name__.partition(".")[0]
+        home = import_module(_LAZY_NAMES[name], package) if name in _LAZY_NAMES else sys.modules[package]
         try:
-            return getattr(package, name)
+            return getattr(home, name)
         except AttributeError as error:
             raise KeyError(name) from error
 

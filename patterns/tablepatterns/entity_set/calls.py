@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..argument_types import check_least
 from ..arguments import condition_of, fields_of, via_and_fields
@@ -20,7 +20,9 @@ from .call_types import Modeled, finding, planning, updating, writing
 from .commit import E, Write
 from .derived import Index
 from .hooks import Selection, SetHooks
-from .shared_rows import Lists, Totals
+
+if TYPE_CHECKING:
+    from .shared_rows import Lists, Totals
 
 
 class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
