@@ -63,9 +63,11 @@ def calls_with_fields() -> Iterator[tuple[str, inspect.Signature]]:
 def test_every_call_that_takes_fields_takes_them_as_a_mapping(name: str, signature: inspect.Signature) -> None:
     given_by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     first = (each for each in signature.parameters.values() if each.kind in given_by_position)
-    assert {each.name for each in first if "Mapping[str, Any]" in str(each.annotation)} & {"key", "values", "slots"}, (
-        name
-    )
+    # `K` is a mapping, or the class of the key
+    of_fields = {
+        each.name for each in first if str(each.annotation).startswith(("Mapping[str, Any]", "K | None", "Index |"))
+    }
+    assert of_fields & {"key", "values", "slots"}, name
 
 
 async def test_an_entity_set_takes_fields_of_any_name(storage: Any, new_name: Any) -> None:
