@@ -202,7 +202,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param values: by the number of the point
 
-        Raises the errors of `set`.
+        The other parameters and errors are those of `set`.
         """
         partition_key, row_key = self._keys_of(fields_of(key, fields))
         rows: dict[int, dict[str, Any]] = {}
@@ -229,16 +229,13 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         The point is read and written back, and both are retried if the entity changed in between. Cost: 2 transactions
         for each attempt.
 
-        :param slot: the number of the point, from 0
         :param amount: of the series' type; negative to subtract
         :param retry_for: the seconds to keep retrying while others write to the entity; 0 for a single attempt
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity during every attempt
         :raises OutcomeUnknown: the response was lost, and the row no longer shows whether the point changed
         :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
-        The other errors are those of `set`. Guide: data series pattern; concurrency.
+        The other parameters and errors are those of `set`. Guide: data series pattern; concurrency.
         """
         kind = self.value_type
         if kind is bool:
@@ -328,12 +325,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         """Return the points in order, None for a point without a value. Cost: 1 transaction.
 
         :param slots: the numbers of the points to read, such as `range(8, 12)`; None for all
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
         :raises BadInput: the series has no such point
         :raises BadProperty: another program stored a value that is not of the type
 
-        Guide: data series pattern; server-side projection.
+        The other parameters are those of `set`. Guide: data series pattern; server-side projection.
         """
         slot_numbers, key_fields = via_and_fields(slots, key, fields)
         if slot_numbers is None:
@@ -411,10 +406,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the partition, and what is known of the row key; the last may be a range such as `between`
-
-        Guide: data series pattern; range query.
+        The parameters are those of `EntitySet.range`. Guide: data series pattern; range query.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
         current_series: tuple[tuple[str, Any], ...] = ()

@@ -155,9 +155,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family[P, C]:
         """Return a parent with all its children. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the parent's key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        The parameters and errors are those of `children_of`.
         """
         key_fields = fields_of(key, fields)
 

@@ -292,7 +292,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :raises BadInput: the move is committed, or a number is not above zero
 
-        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -384,13 +384,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         each tombstone; 1 for the old table with `drop_table`.
 
         :param drop_table: whether to drop the old table with everything in it, also the rows of other sets
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
         :param retry_for: the seconds to keep retrying while others write the same rows
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
-        Guide: high volume delete pattern.
+        The other parameters are those of `copy`. Guide: high volume delete pattern.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
