@@ -20,7 +20,7 @@ from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
 from .consistent_read import one_pass, rows_at_once
-from .derived import Derived, Fields, Keys, RowLayout, with_dates
+from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
 from .placement import InPartition, InTable
 from .range_query import range_filter
 
@@ -279,7 +279,7 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
     """
     rows: dict[Keys, Entity] = {}
     async for row in table.query(range_filter(totals.layout.range(partition))):
-        keys = row["PartitionKey"], row["RowKey"]
+        keys = keys_of(row)
         if totals.layout.matches(*keys) and not key.matches(*keys):
             rows[keys] = row
     shape = RowLayout(key)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..arguments import fields_of
-from ..entity_set.derived import Derived, Keys, Primary
+from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows
 from ..entity_set.shared_rows import Totals, recounted
@@ -210,9 +210,8 @@ def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Poo
 
     async def compare(page: TablePage) -> Report:
         entities = inspector.entities(page.rows) if page.table == 0 else {}
-        stored_rows = {(row["PartitionKey"], row["RowKey"]): row for row in page.rows}
-        if tables[page.table] is not derived_table:
-            stored_rows = {}
+        of_derived = page.rows if tables[page.table] is derived_table else ()
+        stored_rows = {keys_of(row): row for row in of_derived}
 
         async def compare_entity(entity: Primary) -> list[Drift]:
             await pool.pace.turn()

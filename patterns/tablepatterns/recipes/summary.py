@@ -9,7 +9,7 @@ from typing import Any
 from ..argument_types import checked
 from ..edm import Int64
 from ..entity import Entity, storable
-from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile
+from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowReader
 from ..entity_set.shared_rows import PART, KeyList, Totals, check_size, merging, rewriting, spread_key
@@ -160,7 +160,7 @@ class Summary(Totals):
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if the row is of another kind."""
-        keys = row["PartitionKey"], row["RowKey"]
+        keys = keys_of(row)
         if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
         return list(self.key_list.entries(row)) if self.key_list.is_in(row) else None
