@@ -268,7 +268,11 @@ class Totals(SharedRows):
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
         totals = (self.totals_in(None), *map(self.totals_in, rows))
-        return self.as_properties([sum(column) for column in zip(*totals, strict=True)])
+        return self._sum_of(totals)
+
+    def _sum_of(self, parts: Iterable[Sequence[int]]) -> dict[str, Any]:
+        """Return the sum of some totals, given with the count first, as properties."""
+        return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
 
 async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:

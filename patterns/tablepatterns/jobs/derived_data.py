@@ -175,7 +175,6 @@ async def recount(
     that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each row to
     correct; all of it again if a writer changed a row during the recount.
 
-    :param entity_set: the set, or a pattern that has one
     :param via: a summary in the partition, one of the set's own
     :param retry_for: the seconds to keep retrying while others write the totals
     :param key: the fields as a mapping, for field names that are also parameter names
@@ -184,7 +183,7 @@ async def recount(
     :raises BadKey: a field is missing, or does not belong to the PartitionKey
     :raises TooMuchContention: writers changed the totals during every attempt
 
-    Guide: denormalization pattern.
+    The other parameters are those of `backfill`. Guide: denormalization pattern.
     """
     _check_own(entity_set, via)
     if via.is_eventual:

@@ -16,6 +16,7 @@ from ..arguments import fields_of, via_and_fields
 from ..declared_rows import RowKind
 from ..edm import Int64
 from ..entity import WRITE_ID, Entity, storable, write_ids_of
+from ..entity_set.derived import keys_of
 from ..entity_set.range_query import range_filter
 from ..errors import (
     BadDesign,
@@ -113,8 +114,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
     Writers of one entity contend for its ETag.
 
-    :param account: where the table is
-    :param table: the table's name; the first write creates it
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0
     :param prefix: the prefix of the properties' names
@@ -125,7 +124,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     :raises BadDesign: the type is not one of these
     :raises BadTableName: the service would reject the table's name
 
-    Guide: data series pattern.
+    The other parameters are those of `EntitySet`. Guide: data series pattern.
     """
 
     @checked
@@ -409,23 +408,20 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         The parameters are those of `EntitySet.range`. Guide: data series pattern; range query.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
-        current_series: tuple[tuple[str, Any], ...] = ()
+        current_series: dict[str, Any] = {}
         rows: list[Entity] = []
         async for row in self.table.query(where):
-            if not self.rows.matches(row["PartitionKey"], row["RowKey"]):
+            key_values = self.rows.found(*keys_of(row))
+            if key_values is None:
                 continue
-            series = self._series_of(row)
-            if current_series and series != current_series:
-                yield dict(current_series), self._points(rows, self._names)
+            series = {name: key_values[name] for name in self.key.fields}
+            if rows and series != current_series:
+                yield current_series, self._points(rows, self._names)
                 rows = []
             current_series = series
             rows.append(row)
-        if current_series:
-            yield dict(current_series), self._points(rows, self._names)
-
-    def _series_of(self, row: Entity) -> tuple[tuple[str, Any], ...]:
-        key_values = self.rows.parse(row["PartitionKey"], row["RowKey"])
-        return tuple((name, key_values[name]) for name in self.key.fields)
+        if rows:
+            yield current_series, self._points(rows, self._names)
 
     async def _read_rows(
         self, rows: Collection[int], fields: Mapping[str, Any], names: Sequence[str] | None

@@ -135,11 +135,8 @@ class EntityTypes(Pattern[Account_co]):
         A page has `size` entities, unless the range or the service's page ends earlier. Cost: 1 transaction; if the
         range has rows of derived data, 1 for each further request that fills the page, and 1 to find its exact end.
 
-        :param size: how many entities, 1 to 1,000
-        :param token: the token of the previous page
-        :raises BadToken: the token belongs to another query
-
-        The other parameters are those of `range`. Guide: continuation tokens; retrieving heterogeneous types.
+        `size`, `token` and the errors are those of `EntitySet.page`, the other parameters those of `range`. Guide:
+        continuation tokens; retrieving heterogeneous types.
         """
         selection = self._selection(fields_of(key, fields), where, allow)
 

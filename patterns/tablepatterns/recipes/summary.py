@@ -154,7 +154,8 @@ class Summary(Totals):
             entries[primary.row] = ",".join(map(str, addition))
         if entries == before:
             return None
-        properties = {**self._summed(entries), **self.key_list.properties(keys[0], entries)} if entries else {}
+        parts = [list(map(int, note.split(","))) for note in entries.values()]
+        properties = {**self._sum_of(parts), **self.key_list.properties(keys[0], entries)} if entries else {}
         check_size(self.name, keys, properties, "spread the group")
         return rewriting(keys, row, properties)
 
@@ -201,10 +202,6 @@ class Summary(Totals):
             raise DerivedDataMismatch(text)
         return merging(keys, row, self.as_properties([totals[number] for number in range(len(self.sums) + 1)]))
 
-    def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
-        parts = [[int(number) for number in note.split(",")] for note in entries.values()]
-        return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
-
     def _profile(self, key: Key) -> RowProfile:
         groups = tuple(name for name in self.layout.fields if name != PART)
         return RowProfile(
@@ -222,7 +219,7 @@ class Summary(Totals):
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
         numbers = {key.keys_of(fields): self.part(key, fields)[keys] for fields in members}
-        totals = self.as_properties([sum(column) for column in zip(*numbers.values(), strict=True)])
+        totals = self._sum_of(numbers.values())
         if not self.is_eventual:
             return totals
         notes = {row: ",".join(map(str, numbers_of_row)) for row, numbers_of_row in numbers.items()}

@@ -354,9 +354,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param newest_first: the order of the tables; None for that of the keys
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
         :raises BadInput: `newest_first` contradicts the order of the keys
-        :raises BadKey: the fields do not make a range
 
-        The other parameters are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
+        The other parameters and errors are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
         """
         backwards = self._newest_first if newest_first is None else newest_first
         if self._sorts_by_time and backwards != self._newest_first:
