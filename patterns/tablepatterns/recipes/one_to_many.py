@@ -123,9 +123,9 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
     @recipe
     async def parent_of(self, entity: C | Mapping[str, Any]) -> P | None:
-        """Return a child's parent; None if it does not exist or the child names none. Cost: 1 transaction.
+        """Return the parent of a child or of its fields; None if it does not exist or the child names none.
 
-        :param entity: a child, or its fields
+        Cost: 1 transaction.
         """
         child = stored_form(self._child_models, entity)
         check_read_from(self.children, child)

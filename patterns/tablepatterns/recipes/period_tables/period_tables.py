@@ -301,10 +301,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
 
     def _set_of(self, fields: Fields, whole: Fields | None = None) -> EntitySet[Account]:
-        """Return the set of the period of an entity.
-
-        :param whole: all fields to write, which the model of the set must accept; None to check nothing
-        """
+        """Return the set of an entity's period; the model of the set must accept the fields to write in `whole`."""
         start = self.period.start(self._moment(fields))
         entity_set = self._entity_set(start)
         adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))

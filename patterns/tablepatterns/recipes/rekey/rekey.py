@@ -68,10 +68,7 @@ class RekeyStatus:
 
 @dataclass(frozen=True)
 class _Verification:
-    """A run of `verify`, which may be interrupted and resumed.
-
-    :param is_clean: whether earlier calls found no difference
-    """
+    """A run of `verify`, which may be interrupted and resumed; `is_clean` if earlier calls found no difference."""
 
     id: str
     mark: Mark
@@ -435,9 +432,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        :param lease: the seconds that a received message stays hidden
-
-        Guide: eventually consistent transactions.
+        The parameters are those of `EntitySet.process_intents`. Guide: eventually consistent transactions.
         """
         return await self._writer.process_messages(lease)
 
@@ -574,10 +569,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         return f"{text}, and those of crashed processes can be received by {by}"
 
     async def _drained(self, seconds: float | None = None) -> bool:
-        """Process messages until there are none; return False if it takes too long.
-
-        :param seconds: how long it may take; None for as long as writers wait
-        """
+        """Process messages until there are none; return False if it takes longer, by default than writers wait."""
         started_at, pause = self.account.now(), 0.05
         longest = self._writer.max_pause if seconds is None else seconds
         while await self._writer.waiting():
