@@ -369,7 +369,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
-        The parameters and errors are those of `insert_or_replace`. Guide: merge or replace (insert-or-merge).
+        The errors are those of `insert_or_replace`, as are the parameters. Guide: merge or replace (insert-or-merge).
         """
         return await (self._layer or self)._upsert(entity, retry_for, in_part=True)
 

@@ -311,10 +311,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
 
     def _set_of(self, fields: Fields, whole: Fields | None = None) -> EntitySet[Account]:
-        """Return the set of the period of an entity.
-
-        :param whole: all fields to write, which the model of the set must accept; None to check nothing
-        """
+        """Return the set of an entity's period; the model of the set must accept the fields to write in `whole`."""
         start = self.period.start(self._moment(fields))
         entity_set = self._entity_set(start)
         adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))
@@ -364,9 +361,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param newest_first: the order of the tables; None for that of the keys
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
         :raises BadInput: `newest_first` contradicts the order of the keys
-        :raises BadKey: the fields do not make a range
 
-        The other parameters are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
+        The other parameters and errors are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
         """
         backwards = self._newest_first if newest_first is None else newest_first
         if self._sorts_by_time and backwards != self._newest_first:
@@ -400,13 +396,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Cost: 1 transaction to list the tables, and 1 for each table that is needed, for up to 1,000 entities.
 
-        :param count: how many entities
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param partition: a value for every field of the PartitionKey
         :raises BadInput: the RowKey does not sort newest first, as that of a `LogTail` does
         :raises BadDesign: the account does not sort by key
 
-        Guide: high volume delete pattern; log tail pattern.
+        The parameters are those of `LogTail.latest`. Guide: high volume delete pattern; log tail pattern.
         """
         self._check_newest_first(count)
         key_fields = fields_of(key, partition)
@@ -421,11 +414,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Cost: 1 transaction to list the tables, and for each partition 1 for each table that is needed.
 
-        :param count: how many entities of each partition
-        :param partitions: for each partition, a value for every field of the PartitionKey
-        :param max_concurrency: how many requests run at once, in threads or tasks
-
-        The errors are those of `latest`. Guide: high volume delete pattern; log tail pattern.
+        The parameters are those of `LogTail.latest_of_each`. The errors are those of `latest`. Guide: high volume
+        delete pattern; log tail pattern.
         """
         partition_fields = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
@@ -463,13 +453,11 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         points of a day are its hours. A missing point is None, and so are the points of expired periods and missing
         tables. Cost: 1 table transaction per period.
 
-        :param count: how many points
-        :param until: an aware datetime; its point is the last one
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the series' key, without the instant
         :raises BadInput: the tables hold entities, or the points do not divide the period evenly
 
-        Guide: data series pattern; high volume delete pattern.
+        The other parameters are those of `DataSeries.preceding`. Guide: data series pattern; high volume delete
+        pattern.
         """
         series_set: Inner = self._set(self.period.start(until))
         if not isinstance(series_set, DataSeries):
