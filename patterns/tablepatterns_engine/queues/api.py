@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
-from tablepatterns.limits import DEFAULT_TIME_TO_LIVE, DEFAULT_VISIBILITY_TIMEOUT, MAX_PAGE_QUEUES
+from tablepatterns.limits import MAX_PAGE_QUEUES
 
 from ..errors import ServiceError
 from ..http.api import Service
@@ -30,14 +30,13 @@ from .call import (
     WRITE_METADATA,
     QueueCall,
 )
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT
 from .xml import read_marker, read_text, write_peeked, write_put, write_queues, write_received
 
 _INCLUDES: Final = frozenset({"metadata"})
 _XML: Final = {"Content-Type": "application/xml"}
 _FRESH: Final = {"Cache-Control": "no-cache"}
 _FRESH_XML: Final = {**_XML, "Cache-Control": "no-cache", "Vary": "Origin"}
-_TIME_TO_LIVE: Final = int(DEFAULT_TIME_TO_LIVE.total_seconds())
-_VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def list_queues(call: QueueCall) -> Response:
@@ -82,7 +81,7 @@ def put_message(call: QueueCall) -> Response:
     call.begin("PutMessage", PUT)
     query = call.address.query
     visibility = read_number(query, "visibilitytimeout", 0)
-    time_to_live = read_number(query, "messagettl", _TIME_TO_LIVE)
+    time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
     call.notes.written = 1
@@ -98,7 +97,7 @@ def _get(call: QueueCall) -> Response:
     call.begin("GetMessages", GET)
     query = call.address.query
     limit = read_number(query, "numofmessages", 1)
-    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
+    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", VISIBILITY_TIMEOUT))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_received(messages))
 
@@ -135,9 +134,7 @@ def clear_messages(call: QueueCall) -> Response:
     return Response(204, {})
 
 
-_Handler: TypeAlias = Callable[[QueueCall], Response]
-
-_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+_HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("list", "GET"): list_queues,
     ("properties", "GET"): get_properties,
     ("properties", "PUT"): set_properties,

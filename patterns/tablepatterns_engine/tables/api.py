@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from tablepatterns.filters import matcher
 
@@ -126,10 +126,8 @@ def reject_nested_path(call: TableCall) -> Response:
     raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
 
 
-_Handler: TypeAlias = Callable[[TableCall], Response]
-
 _SERVICE_KINDS: Final = frozenset({"properties", "stats", "table acl", "table properties"})
-_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+_HANDLERS: Final[dict[tuple[str, str], Callable[[TableCall], Response]]] = {
     ("tables", "GET"): query_tables,
     ("tables", "POST"): create_table,
     ("table entry", "GET"): get_table,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -159,7 +158,7 @@ def read_token(token: str) -> str:
         raise ServiceError(errors.INVALID_INPUT)
     try:
         return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ServiceError(errors.INVALID_INPUT) from error
 
 
