@@ -49,10 +49,6 @@ class Target:
     partition_key: str = ""
     row_key: str = ""
 
-    @property
-    def query(self) -> Mapping[str, str]:
-        return self.address.query
-
 
 UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tail="/"), "service")
 """What is known about a request before its URL is read."""

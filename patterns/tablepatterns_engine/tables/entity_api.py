@@ -164,8 +164,6 @@ def read_token(token: str) -> str:
 
 _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
 _OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
-
-
 _POINT_QUERY: Final = QueryClass.POINT.label
 
 
@@ -185,7 +183,7 @@ def get_entity(call: TableCall) -> Response:
 
 def query_entities(call: TableCall) -> Response:
     """Return a page of the entities that `$filter` describes."""
-    query, table, notes = call.target.query, call.target.resource, call.notes
+    query, table, notes = call.address.query, call.target.resource, call.notes
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
     reject_unknown_options(query)
