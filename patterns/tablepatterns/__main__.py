@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 # First: it handles signals. Not `from . import cli`, for which the package would read its list of names
-import tablepatterns.cli  # noqa: F401
+import tablepatterns.cli  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 from .extras import importing
 

@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from .errors import BadInput
 
@@ -91,7 +91,9 @@ class Relation:
 
 
 def _entry(fields: dict[str, Any]) -> CatalogEntry:
-    values: dict[str, Any] = {name: tuple(text) if type(text) is list else text for name, text in fields.items()}
+    values: dict[str, Any] = {
+        name: tuple(cast("list[Any]", text)) if type(text) is list else text for name, text in fields.items()
+    }
     return CatalogEntry(**values)
 
 

@@ -26,7 +26,8 @@ def environment(
         keep_trailing_newline=True,
     )
     functions: dict[str, Any] = {name: value for name, value in names.items() if callable(value)}
-    opened.filters |= functions
+    filters: Any = opened.filters
+    filters.update(functions)
     # Its type is that of the globals which every template has
     everywhere: Any = opened.globals
     everywhere.update(names)

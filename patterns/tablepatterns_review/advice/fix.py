@@ -48,7 +48,7 @@ def _set_values(table: Any, values: Mapping[str, Any]) -> None:
         if isinstance(value, Retention):
             table["retention"]["by"] = value.by
         elif value is not None:
-            table[name] = _inline(key_table(value) if isinstance(value, Key) else value)
+            table[name] = _inline(key_table(cast("Key", value)) if isinstance(value, Key) else value)
         elif name in table:
             table.remove(name)
 
@@ -107,7 +107,7 @@ def _inline(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if not isinstance(value, Mapping):
-        return list(value) if isinstance(value, tuple) else value
+        return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
     table: Any = tomlkit.inline_table()
     table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
     return table

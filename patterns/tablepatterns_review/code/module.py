@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.derived import Derived, Index
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.key import Key
 from tablepatterns.recipes.denormalize import CopiedFields
@@ -219,13 +219,14 @@ def _key(key: Key) -> str:
 
 def _derived(declared_set: DeclaredSet, via: Derived) -> str:
     name = text(via.name)
+    key = _key(via.key) if isinstance(via, Index) else ""
     match via:
         case IntraPartitionIndex():
-            return call("IntraPartitionIndex", _key(via.key), include=_names(via.include), name=name)
+            return call("IntraPartitionIndex", key, include=_names(via.include), name=name)
         case InterPartitionIndex():
             table = text(via.placement.name) if isinstance(via.placement, InTable) and via.placement.name else None
             unique, include = "True" if via.is_unique else None, _names(via.include)
-            return call("InterPartitionIndex", _key(via.key), table=table, include=include, unique=unique, name=name)
+            return call("InterPartitionIndex", key, table=table, include=include, unique=unique, name=name)
         case IndexEntity():
             default = IndexEntity(*via.fields, spread=via.spread)
             is_default = via.layout(declared_set.key) == default.layout(declared_set.key)

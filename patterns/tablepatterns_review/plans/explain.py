@@ -228,7 +228,8 @@ class Plans:
 
 
 def _type_of(comparison: Comparison) -> FieldType:
-    return next((field_type for kind, field_type in _TYPES.items() if issubclass(comparison.kind, kind)), "string")
+    types: list[FieldType] = [field_type for kind, field_type in _TYPES.items() if issubclass(comparison.kind, kind)]
+    return types[0] if types else "string"
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:

@@ -112,7 +112,7 @@ def _environment() -> Environment:
         class_of_call=_class_of_call,
         touched=_touched,
         rows_touched=_rows_touched,
-        place_kind=lambda place: _PLACES.get(place.kind, place.kind),
+        places=_PLACES,
     )
 
 

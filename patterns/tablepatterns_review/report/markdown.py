@@ -38,7 +38,7 @@ def _environment() -> Environment:
         literally=Markup,
         escaped=escaped,
         cell=_cell,
-        total=lambda cell: f"**{text}**" if (text := _cell(cell)) else "",
+        total=_total,
         SEVERITIES=SEVERITIES,
         lines=lines,
         subject_of=subject_of,
@@ -48,6 +48,11 @@ def _environment() -> Environment:
 def _escape_text(value: object) -> object:
     """Escape each text that a template inserts, unless it is marked as Markdown."""
     return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _total(cell: Cell) -> str:
+    text = _cell(cell)
+    return f"**{text}**" if text else ""
 
 
 def _cell(cell: Cell) -> str:

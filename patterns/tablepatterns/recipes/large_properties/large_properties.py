@@ -280,8 +280,9 @@ class Upload(Streamed):
         if self._was_sent and self._start is not None:
             self._content.seek(self._start)
         self._was_sent = True
-        is_collection = not hasattr(self._content, "read") and isinstance(self._content, Iterable)
-        return cast("Stream", iter(self._content) if is_collection else self._content)
+        content: Any = self._content
+        is_collection = not hasattr(content, "read") and isinstance(content, Iterable)
+        return cast("Stream", iter(content) if is_collection else content)
 
     def __repr__(self) -> str:
         return f"<Upload of a {type(self._content).__name__}>"
