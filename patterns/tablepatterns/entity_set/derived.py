@@ -543,15 +543,15 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
     new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
     if old is None and new is None:
         return []
-    if old and new and _key(old) == _key(new):
+    if old and new and keys_of(old) == keys_of(new):
         if old == new and same_value(old, new):
             return []
         if change.merges:
             return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
         return [Operation.replace(new, ANY)]
-    deletes = [Operation.delete(*_key(old), ANY)] if old else []
+    deletes = [Operation.delete(*keys_of(old), ANY)] if old else []
     return deletes + ([Operation.insert(new)] if new else [])
 
 
-def _key(row: Mapping[str, Any]) -> tuple[str, str]:
+def keys_of(row: Mapping[str, Any]) -> Keys:
     return row["PartitionKey"], row["RowKey"]

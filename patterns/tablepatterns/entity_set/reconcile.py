@@ -25,7 +25,7 @@ from ..recipe import Account
 from ..retry import Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
-from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, duplicate
+from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, duplicate, keys_of
 from .named_table import named_like
 from .row_store import RowStore
 
@@ -192,7 +192,7 @@ class DerivedRows:
     def primary_of(self, row: Entity) -> Primary:
         """Return the `Primary` of a row that was read."""
         fields = dict(RowLayout(self.key).entity(row))
-        return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, write_ids_of(row))
+        return Primary(self.key, keys_of(row), fields, row.etag, write_ids_of(row))
 
     async def compare(
         self, derived: Derived, keys: Keys, row: Entity | None, primary: Primary, intent: UUID | None = None

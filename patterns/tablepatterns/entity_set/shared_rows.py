@@ -20,7 +20,7 @@ from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
 from .consistent_read import one_pass, rows_at_once
-from .derived import Derived, Fields, Keys, RowLayout, with_dates
+from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
 from .placement import InPartition, InTable
 from .range_query import range_filter
 
@@ -268,7 +268,11 @@ class Totals(SharedRows):
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
         totals = (self.totals_in(None), *map(self.totals_in, rows))
-        return self.as_properties([sum(column) for column in zip(*totals, strict=True)])
+        return self._sum_of(totals)
+
+    def _sum_of(self, parts: Iterable[Sequence[int]]) -> dict[str, Any]:
+        """Return the sum of some totals, given with the count first, as properties."""
+        return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
 
 async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
@@ -279,7 +283,7 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
     """
     rows: dict[Keys, Entity] = {}
     async for row in table.query(range_filter(totals.layout.range(partition))):
-        keys = row["PartitionKey"], row["RowKey"]
+        keys = keys_of(row)
         if totals.layout.matches(*keys) and not key.matches(*keys):
             rows[keys] = row
     shape = RowLayout(key)

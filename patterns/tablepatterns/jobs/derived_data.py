@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..arguments import fields_of
-from ..entity_set.derived import Derived, Keys, Primary
+from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows
 from ..entity_set.shared_rows import Totals, recounted
@@ -175,7 +175,6 @@ async def recount(
     that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each row to
     correct; all of it again if a writer changed a row during the recount.
 
-    :param entity_set: the set, or a pattern that has one
     :param via: a summary in the partition, one of the set's own
     :param retry_for: the seconds to keep retrying while others write the totals
     :param key: the fields as a mapping, for field names that are also parameter names
@@ -184,7 +183,7 @@ async def recount(
     :raises BadKey: a field is missing, or does not belong to the PartitionKey
     :raises TooMuchContention: writers changed the totals during every attempt
 
-    Guide: denormalization pattern.
+    The other parameters are those of `backfill`. Guide: denormalization pattern.
     """
     _check_own(entity_set, via)
     if via.is_eventual:
@@ -210,9 +209,8 @@ def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Poo
 
     async def compare(page: TablePage) -> Report:
         entities = inspector.entities(page.rows) if page.table == 0 else {}
-        stored_rows = {(row["PartitionKey"], row["RowKey"]): row for row in page.rows}
-        if tables[page.table] is not derived_table:
-            stored_rows = {}
+        of_derived = page.rows if tables[page.table] is derived_table else ()
+        stored_rows = {keys_of(row): row for row in of_derived}
 
         async def compare_entity(entity: Primary) -> list[Drift]:
             await pool.pace.turn()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..entity import Entity
-from ..entity_set.derived import Derived, Keys, Primary
+from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.reconcile import DerivedRows, Finding
 from .walk import WalkReport
 
@@ -99,7 +99,7 @@ class Inspector:
         owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:
             return None
-        keys = (row["PartitionKey"], row["RowKey"])
+        keys = keys_of(row)
         drifts: list[Drift | None] = []
         for owner in owners:
             primary = known_primaries.get(owner) or await self._rows.primary(owner)

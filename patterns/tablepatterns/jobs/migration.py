@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..entity import Entity
-from ..entity_set.derived import Keys
+from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows
 from ..errors import BadInput, EntityNotFound, UnrecognizedEntity
@@ -98,7 +98,7 @@ async def migrate(
 
     async def rewrite_stale(page: TablePage) -> Migration:
         primary_rows = [row for row in page.rows if rows.is_primary(row)]
-        stale = [(row["PartitionKey"], row["RowKey"]) for row in primary_rows if is_stale(row)]
+        stale = [keys_of(row) for row in primary_rows if is_stale(row)]
         return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
 
     name = f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..entity import Entity
-from ..entity_set.derived import TOMBSTONE, Keys
+from ..entity_set.derived import TOMBSTONE, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows, entity_of
 from ..errors import BadKey, TablePatternsError, message_of
@@ -77,7 +77,7 @@ class _Checker:
         self._declared = declared_rows(entity_set.account)
 
     async def check_row(self, row: Entity) -> RowCheck:
-        keys = (row["PartitionKey"], row["RowKey"])
+        keys = keys_of(row)
         if TOMBSTONE in row:
             return RowCheck(1)
         if not self._rows.is_primary(row):

@@ -44,8 +44,6 @@ class Mark:
 
     >>> Mark.parse(Mark("backfill by_email", 1, "abc").text(), "backfill by_email")
     Mark(walk='backfill by_email', table=1, token='abc')
-
-    :param walk: the name of the walk; its tokens are valid only for the same walk
     """
 
     walk: str

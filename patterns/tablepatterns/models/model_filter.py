@@ -16,10 +16,7 @@ from .scalar_codecs import Codec, DatetimeCodec, EnumCodec, TicksCodec, TypeMism
 
 
 class ModelFilter:
-    """Replaces comparisons of a model's fields with comparisons of what is stored for them.
-
-    :param secret: the fields whose values errors must not show
-    """
+    """Replaces comparisons of a model's fields with comparisons of what is stored for them."""
 
     def __init__(self, codecs: Mapping[str, Codec], model: str, secret: frozenset[str]) -> None:
         self._codecs = codecs

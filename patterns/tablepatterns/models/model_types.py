@@ -47,10 +47,7 @@ class SingleModel(Generic[M]):
 
 
 class SeveralModels(SingleModel[M]):
-    """The classes of a set, told apart by a type property.
-
-    :param model: one with the fields of all of them, for keys and filters
-    """
+    """The classes of a set, told apart by a type property; `model` has the fields of all, for keys and filters."""
 
     def __init__(self, one_of: OneOf[M], models: Sequence[Model[M]], model: Model[M]) -> None:
         self.model = model
@@ -105,10 +102,7 @@ def _check_version(model: Model[Any], version: int, entity: Entity, stated: str)
 
 
 def types_of_model(model: type[M] | OneOf[M], build: Callable[..., Model[Any]]) -> SingleModel[M]:
-    """Return the classes of a set's model.
-
-    :param build: makes the model of a class, given the class and, for several classes, their record
-    """
+    """Return the classes of a set's model; `build` takes a class and, for one of several, the record of all."""
     if not isinstance(model, OneOf):
         return SingleModel(build(model))
     models = [build(entity_class) for entity_class in model.classes]

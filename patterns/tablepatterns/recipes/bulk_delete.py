@@ -83,13 +83,11 @@ class BulkDelete(Pattern[Account_co]):
         class.
 
         :param where: any filter; with key fields, a further condition on the entities of the range
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param retry_for: the seconds to keep retrying a transaction when others write shared rows
-        :param fields: the partition, and what is known of the row key
-        :raises BadFilter: the query is of a worse class than `allow`; the error gives the reason and a better query
-        :raises BadKey: the fields do not make a range
         :raises BadInput: there is neither a filter nor a field
+
+        The other parameters and errors are those of `EntitySet.range`.
         """
         report = Deleted()
         batch: list[Entity] = []

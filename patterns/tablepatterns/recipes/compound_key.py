@@ -43,18 +43,14 @@ class ChildSet(EntitySet[Account_co, E]):
     Cost: that of the `EntitySet` methods; `children` is 1 storage transaction per page of up to 1,000, and `family`
     reads a parent with all its children at the same cost.
 
-    :param account: where the table is
     :param table: the name of the parents' table
     :param parent: the key of the parents
     :param child: the template of what follows the parent's RowKey: a separator and the child's own fields
     :param derived: what to derive from each child
-    :param mappings: how fields of the children are stored, if not as they are
     :param model: the class of the children, as for `EntitySet`; `family` returns the parent as an entity
-    :param versions: as for `EntitySet`
-    :param on_unrecognized: as for `EntitySet`
     :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot be combined
 
-    Guide: compound key pattern.
+    The other parameters are those of `EntitySet`. Guide: compound key pattern.
     """
 
     @checked
@@ -93,12 +89,10 @@ class ChildSet(EntitySet[Account_co, E]):
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000.
 
-        :param select: the properties to read; key fields are always included
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
 
-        Guide: compound key pattern; server-side projection.
+        The other parameters are those of `range`. Guide: compound key pattern; server-side projection.
         """
         key_fields = fields_of(key, parent)
         self.parent.format((self._layer or self)._stored_key(key_fields))
@@ -111,9 +105,7 @@ class ChildSet(EntitySet[Account_co, E]):
         The parent is read-only here: to change it, read it from its own set. On the Cosmos DB Table API the order of
         the children is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param parent: a value for every field of the parent's key
-        :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
+        The parameters and errors are those of `children`.
         """
         parent_entity: Entity | None = None
         children: list[E] = []

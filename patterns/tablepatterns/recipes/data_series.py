@@ -16,6 +16,7 @@ from ..arguments import fields_of, via_and_fields
 from ..declared_rows import RowKind
 from ..edm import Int64
 from ..entity import WRITE_ID, Entity, storable, write_ids_of
+from ..entity_set.derived import keys_of
 from ..entity_set.range_query import range_filter
 from ..errors import (
     BadDesign,
@@ -113,8 +114,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
     Writers of one entity contend for its ETag.
 
-    :param account: where the table is
-    :param table: the table's name; the first write creates it
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0
     :param prefix: the prefix of the properties' names
@@ -125,7 +124,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     :raises BadDesign: the type is not one of these
     :raises BadTableName: the service would reject the table's name
 
-    Guide: data series pattern.
+    The other parameters are those of `EntitySet`. Guide: data series pattern.
     """
 
     @checked
@@ -202,7 +201,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param values: by the number of the point
 
-        Raises the errors of `set`.
+        The other parameters and errors are those of `set`.
         """
         partition_key, row_key = self._keys_of(fields_of(key, fields))
         rows: dict[int, dict[str, Any]] = {}
@@ -229,16 +228,13 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         The point is read and written back, and both are retried if the entity changed in between. Cost: 2 transactions
         for each attempt.
 
-        :param slot: the number of the point, from 0
         :param amount: of the series' type; negative to subtract
         :param retry_for: the seconds to keep retrying while others write to the entity; 0 for a single attempt
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity during every attempt
         :raises OutcomeUnknown: the response was lost, and the row no longer shows whether the point changed
         :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
-        The other errors are those of `set`. Guide: data series pattern; concurrency.
+        The other parameters and errors are those of `set`. Guide: data series pattern; concurrency.
         """
         kind = self.value_type
         if kind is bool:
@@ -328,12 +324,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         """Return the points in order, None for a point without a value. Cost: 1 transaction.
 
         :param slots: the numbers of the points to read, such as `range(8, 12)`; None for all
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
         :raises BadInput: the series has no such point
         :raises BadProperty: another program stored a value that is not of the type
 
-        Guide: data series pattern; server-side projection.
+        The other parameters are those of `set`. Guide: data series pattern; server-side projection.
         """
         slot_numbers, key_fields = via_and_fields(slots, key, fields)
         if slot_numbers is None:
@@ -411,29 +405,23 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the partition, and what is known of the row key; the last may be a range such as `between`
-
-        Guide: data series pattern; range query.
+        The parameters are those of `EntitySet.range`. Guide: data series pattern; range query.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
-        current_series: tuple[tuple[str, Any], ...] = ()
+        current_series: dict[str, Any] = {}
         rows: list[Entity] = []
         async for row in self.table.query(where):
-            if not self.rows.matches(row["PartitionKey"], row["RowKey"]):
+            key_values = self.rows.found(*keys_of(row))
+            if key_values is None:
                 continue
-            series = self._series_of(row)
-            if current_series and series != current_series:
-                yield dict(current_series), self._points(rows, self._names)
+            series = {name: key_values[name] for name in self.key.fields}
+            if rows and series != current_series:
+                yield current_series, self._points(rows, self._names)
                 rows = []
             current_series = series
             rows.append(row)
-        if current_series:
-            yield dict(current_series), self._points(rows, self._names)
-
-    def _series_of(self, row: Entity) -> tuple[tuple[str, Any], ...]:
-        key_values = self.rows.parse(row["PartitionKey"], row["RowKey"])
-        return tuple((name, key_values[name]) for name in self.key.fields)
+        if rows:
+            yield current_series, self._points(rows, self._names)
 
     async def _read_rows(
         self, rows: Collection[int], fields: Mapping[str, Any], names: Sequence[str] | None

@@ -36,11 +36,9 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
     Cost: 1 storage transaction.
 
-    :param account: where the table is
-    :param table: the table's name
     :raises BadTableName: the service would reject the table's name
 
-    Guide: entity group transactions.
+    The parameters are those of `EntitySet`. Guide: entity group transactions.
     """
 
     @checked

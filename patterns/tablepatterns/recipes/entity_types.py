@@ -107,13 +107,11 @@ class EntityTypes(Pattern[Account_co]):
         Cost: 1 transaction per page of up to 1,000 rows, including rows of derived data, which are skipped.
 
         :param where: a further condition on stored properties
-        :param allow: as for `EntitySet.range`
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the fields of the partition, and row fields that the keys of all sets have
-        :raises BadKey: the fields do not describe a range
         :raises BadFilter: `where` would need a scan, or the sets do not store one of its fields in the same way
 
-        Guide: retrieving heterogeneous types (several classes from one query).
+        The other parameters and errors are those of `EntitySet.range`. Guide: retrieving heterogeneous types (several
+        classes from one query).
         """
         selection = self._selection(fields_of(key, fields), where, allow)
         async for row in self.others.table.query(selection.filter):
@@ -137,11 +135,8 @@ class EntityTypes(Pattern[Account_co]):
         A page has `size` entities, unless the range or the service's page ends earlier. Cost: 1 transaction; if the
         range has rows of derived data, 1 for each further request that fills the page, and 1 to find its exact end.
 
-        :param size: how many entities, 1 to 1,000
-        :param token: the token of the previous page
-        :raises BadToken: the token belongs to another query
-
-        The other parameters are those of `range`. Guide: continuation tokens; retrieving heterogeneous types.
+        `size`, `token` and the errors are those of `EntitySet.page`, the other parameters those of `range`. Guide:
+        continuation tokens; retrieving heterogeneous types.
         """
         selection = self._selection(fields_of(key, fields), where, allow)
 

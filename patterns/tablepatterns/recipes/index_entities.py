@@ -9,7 +9,7 @@ from typing import Any
 from ..argument_types import checked
 from ..entity import Entity, storable
 from ..entity_set.blob_rows import BlobRows
-from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile
+from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
@@ -129,7 +129,7 @@ class IndexEntity(Lists):
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys that a row lists; None if the row is of another kind."""
-        keys = row["PartitionKey"], row["RowKey"]
+        keys = keys_of(row)
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
         return list(self.key_list.entries(row)) if is_one else None
 

@@ -44,13 +44,11 @@ class IntraPartitionIndex(Index, Generic[K]):
     and each page of a range are 1 transaction.
 
     :param key: the key of the copies; its PartitionKey must be the primary's
-    :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
-        that a copy is complete and can be written back
     :param name: a label for errors and reports; by default the RowKey template
     :raises BadDesign: when a set is created with it: its partition is not the primary's, or its rows could be mistaken
         for primaries
 
-    Guide: intra-partition secondary index pattern.
+    The other parameters are those of `InterPartitionIndex`. Guide: intra-partition secondary index pattern.
     """
 
     @checked

@@ -50,20 +50,14 @@ class LogTail(EntitySet[Account_co, E]):
     Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
     partition; `between` 1 per page of up to 1,000.
 
-    :param account: where the table is
-    :param table: the table's name; the first write creates it
     :param partition: the template of the PartitionKey, such as `"{Employee}"`
     :param at: the field that holds the instant of an entry
     :param entry: the field that holds the id of an entry, a `UUID`
     :param row_prefix: a literal prefix of the RowKey, if the partition holds other entities too
-    :param derived: what to derive from each entry
-    :param mappings: how fields are stored, if not as they are
     :param model: as for `EntitySet`; if its fields for the instant and the id may be None, `append` sets them
-    :param versions: as for `EntitySet`
-    :param on_unrecognized: as for `EntitySet`
     :raises BadDesign: the account does not sort by key, or the parts cannot be combined
 
-    Guide: log tail pattern.
+    The other parameters are those of `EntitySet`. Guide: log tail pattern.
     """
 
     @checked

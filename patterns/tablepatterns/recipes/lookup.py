@@ -85,9 +85,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return the entity with this key, or None. Cost: none, or 1 transaction.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        The parameters and errors are those of `EntitySet.get`.
         """
         (entity,) = await self.get_many([fields_of(key, fields)])
         return entity

@@ -123,9 +123,9 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
     @recipe
     async def parent_of(self, entity: C | Mapping[str, Any]) -> P | None:
-        """Return a child's parent; None if it does not exist or the child names none. Cost: 1 transaction.
+        """Return the parent of a child or of its fields; None if it does not exist or the child names none.
 
-        :param entity: a child, or its fields
+        Cost: 1 transaction.
         """
         child = stored_form(self._child_models, entity)
         check_read_from(self.children, child)
@@ -155,9 +155,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family[P, C]:
         """Return a parent with all its children. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the parent's key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        The parameters and errors are those of `children_of`.
         """
         key_fields = fields_of(key, fields)
 

@@ -113,11 +113,9 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
 
         :param keys: for each range the fields that `EntitySet.range` takes; at least those of the partition
         :param via: an index of the set to read by
-        :param where: a further condition on properties
-        :param allow: as for `EntitySet.range`
-        :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
-        :raises BadFilter: `where` cannot be applied to the rows, or needs a scan
+
+        The other parameters and errors are those of `EntitySet.range`.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[E]:

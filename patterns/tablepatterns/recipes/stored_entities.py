@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from ..edm import ordinal
 from ..entity import Entity
 from ..entity_set.consistent_read import rows_at_once
-from ..entity_set.derived import Keys
+from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import mappings_of, primary_keys, primary_layout
 from ..entity_set.range_query import range_filter
@@ -128,7 +128,3 @@ def entity_rows(entity_set: AnySet) -> StoredEntities:
     if isinstance(entity_set, WideEntity):
         return _Parts(entity_set, part_key(entity_set))
     return StoredEntities(entity_set, entity_set.key)
-
-
-def keys_of(row: Entity) -> Keys:
-    return row["PartitionKey"], row["RowKey"]

@@ -9,7 +9,7 @@ from typing import Any
 from ..argument_types import checked
 from ..edm import Int64
 from ..entity import Entity, storable
-from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile
+from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowReader
 from ..entity_set.shared_rows import PART, KeyList, Totals, check_size, merging, rewriting, spread_key
@@ -154,13 +154,14 @@ class Summary(Totals):
             entries[primary.row] = ",".join(map(str, addition))
         if entries == before:
             return None
-        properties = {**self._summed(entries), **self.key_list.properties(keys[0], entries)} if entries else {}
+        parts = [list(map(int, note.split(","))) for note in entries.values()]
+        properties = {**self._sum_of(parts), **self.key_list.properties(keys[0], entries)} if entries else {}
         check_size(self.name, keys, properties, "spread the group")
         return rewriting(keys, row, properties)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if the row is of another kind."""
-        keys = row["PartitionKey"], row["RowKey"]
+        keys = keys_of(row)
         if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
         return list(self.key_list.entries(row)) if self.key_list.is_in(row) else None
@@ -201,10 +202,6 @@ class Summary(Totals):
             raise DerivedDataMismatch(text)
         return merging(keys, row, self.as_properties([totals[number] for number in range(len(self.sums) + 1)]))
 
-    def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
-        parts = [[int(number) for number in note.split(",")] for note in entries.values()]
-        return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
-
     def _profile(self, key: Key) -> RowProfile:
         groups = tuple(name for name in self.layout.fields if name != PART)
         return RowProfile(
@@ -222,7 +219,7 @@ class Summary(Totals):
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
         numbers = {key.keys_of(fields): self.part(key, fields)[keys] for fields in members}
-        totals = self.as_properties([sum(column) for column in zip(*numbers.values(), strict=True)])
+        totals = self._sum_of(numbers.values())
         if not self.is_eventual:
             return totals
         notes = {row: ",".join(map(str, numbers_of_row)) for row, numbers_of_row in numbers.items()}

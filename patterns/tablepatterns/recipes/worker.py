@@ -14,6 +14,7 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from .. import limits
 from ..argument_types import checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
+from ..jobs.walk import WalkReport
 from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueue, Settings, log
 from ..messages.envelope import Envelope
 from ..messages.lease import ExternalLease
@@ -38,7 +39,7 @@ class QueueHandler(Handler, Protocol):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(WalkReport):
     """How many messages a worker received, by result.
 
     :param failed: their handler failed, and they are delivered again
@@ -60,9 +61,6 @@ class Report:
             len(outcome_list),
             **{field.name: outcome_list.count(cast("Outcome", field.name)) for field in fields(cls)[1:]},
         )
-
-    def __add__(self, report: Report) -> Report:
-        return Report(*(getattr(self, field.name) + getattr(report, field.name) for field in fields(self)))
 
 
 class Worker(Pattern[Account_co]):

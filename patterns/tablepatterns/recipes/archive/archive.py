@@ -166,9 +166,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
         operations.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the set's key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        The parameters and errors are those of `EntitySet.get`.
         """
         keys = self._key(fields_of(key, fields))
         snapshot = await self._there.get(keys)
@@ -184,9 +182,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         Cost: to list them, 1 table transaction per page of up to 1,000 from a set, or 1 list transaction per 5,000 from
         blobs; for each child, the cost of `get`.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the set's key
-        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        The parameters and errors are those of `EntitySet.get`.
         """
         keys = self._key(fields_of(key, fields))
         parent = self.entity_set.key.parse(*keys)

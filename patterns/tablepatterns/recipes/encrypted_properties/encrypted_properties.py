@@ -252,12 +252,7 @@ class EncryptedProperties(PropertyMapping):
         return self._blind.hashes(table, values_by_name)
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
-        """Return whether a row is encrypted as a write would do it now, with the current keys.
-
-        :param stored: its stored properties
-        :param key: its PartitionKey and RowKey
-        :raises DecryptionFailed: its header cannot be read
-        """
+        """Return whether a row is encrypted as a write would do it now; DecryptionFailed if its header is not valid."""
         names_to_encrypt = {name for name in self._names if stored.get(name) is not None and self._chooses(name, key)}
         if ENCRYPTED_WITH not in stored:
             return not names_to_encrypt

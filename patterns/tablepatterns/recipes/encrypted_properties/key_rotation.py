@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from ...argument_types import checked
 from ...entity import Entity
-from ...entity_set.derived import Keys
+from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import check_not_moved, mappings_of
 from ...entity_set.mapping import Fields
@@ -22,7 +22,7 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
 from ...sdk.table import Page, Table
-from ..stored_entities import StoredEntities, entity_rows, keys_of
+from ..stored_entities import StoredEntities, entity_rows
 from ..wide_entity.wide_entity import WideEntity
 from .encrypted_properties import ENCRYPTED_WITH, EncryptedProperties, Header
 

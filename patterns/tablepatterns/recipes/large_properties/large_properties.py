@@ -266,11 +266,7 @@ class Upload(Streamed):
         self._was_sent = False
 
     def check_unsent(self, name: str) -> None:
-        """Reject an iterator that was sent already.
-
-        :param name: the property
-        :raises BadProperty: it was sent already
-        """
+        """Reject an iterator that was sent already."""
         if self._was_sent and self._start is None and _is_read_once(self._content):
             rule = "its chunks were sent already, and cannot be read again"
             raise BadProperty(name, self, rule, "create a new Upload, or merge the other fields")

@@ -10,14 +10,14 @@ from typing import Any, Final, Generic, cast
 from ...argument_types import check_has_run, checked
 from ...entity import Entity
 from ...entity_set.commit import E
-from ...entity_set.derived import Keys
+from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...jobs.walk import WalkReport
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
-from ..stored_entities import StoredEntities, entity_rows, keys_of
+from ..stored_entities import StoredEntities, entity_rows
 from ..wide_entity.wide_entity import WideEntity
 from .blobs import ORPHAN, Batch, ListedBlob, batches, linked, prefix_of
 from .large_properties import LargeProperties

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
-from string import Formatter
 from typing import Final, Protocol
 
 from ...argument_types import checked
@@ -130,11 +128,9 @@ def anti_pattern(key: Key) -> AntiPattern | None:
     >>> anti_pattern(Key("{Department}_{EmployeeId:06d}", "{Hour:%Y-%m-%dT%H}_{EventId:06d}")) is None
     True
 
-    :param key: the key of a set
-
     Guide: prepend/append anti-pattern.
     """
-    partition, row = _formats(key.partition_template), _formats(key.row_template)
+    partition, row = ([key.formats[name] for name in fields] for fields in (key.partition_fields, key.row_fields))
     remedy = "start the PartitionKey with a field that differs between concurrent writes, or use a PartitionSpread"
     if partition and all(_is_time(spec) for spec in partition):
         text = "the PartitionKey consists of time only, so all current writes go to one partition"
@@ -145,11 +141,6 @@ def anti_pattern(key: Key) -> AntiPattern | None:
     if not partition:
         return AntiPattern("one partition", "the PartitionKey has no field, so all writes go to one partition", remedy)
     return None
-
-
-def _formats(template: str) -> Sequence[str]:
-    """Return the format of each field of a template, "" if it has none."""
-    return [spec or "" for _, name, spec, _ in chain(Formatter().parse(template)) if name]
 
 
 def _is_time(spec: str) -> bool:

@@ -73,8 +73,6 @@ class PartitionSpread(SetCalls[Account_co, E]):
     per bucket, and 1 per further page of up to 1,000. If the fields of `by` are all known, only one bucket is read.
     Each object takes 1 more before its first request, and 1 more to store the settings of a new table.
 
-    :param account: the account of the table
-    :param table: the table's name; the first write creates it
     :param key: the key of the entities, without the bucket
     :param buckets: the number of partitions; divide the peak write rate by what one partition can take
     :param by: the key fields that determine the bucket; None for all
@@ -85,7 +83,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
     :raises BadDesign: the account does not sort by key (the Cosmos DB Table API), a setting is out of range, or
         `factory` does not return a set with the given key
 
-    Guide: prepend/append anti-pattern; compound key pattern.
+    The other parameters are those of `EntitySet`. Guide: prepend/append anti-pattern; compound key pattern.
     """
 
     @checked
@@ -151,12 +149,10 @@ class PartitionSpread(SetCalls[Account_co, E]):
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:
         """Return the newest `count` entities of all buckets, newest first. Cost: 1 transaction per bucket, as `take`.
 
-        :param count: how many entities
-        :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey, without the bucket
         :raises BadInput: the RowKey does not start with an instant that sorts newest first
 
-        Guide: log tail pattern.
+        The other parameters are those of `LogTail.latest`. Guide: log tail pattern.
         """
         first = self.key.row_template.partition("}")[0]
         if not first.endswith(":inverted"):

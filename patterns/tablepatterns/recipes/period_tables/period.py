@@ -72,10 +72,8 @@ class Period(Enum):
         return day.replace(day=1) if self is Period.MONTH else day
 
     def shifted(self, start: datetime, count: int) -> datetime:
-        """Return the start of the period that is `count` periods later.
+        """Return the start of the period that is `count` periods later; earlier if it is negative.
 
-        :param start: the start of a period
-        :param count: how many periods later; earlier if it is negative
         :raises OverflowError: outside the years 1 to 9999
         """
         if self is not Period.MONTH:
@@ -241,14 +239,11 @@ def _being_deleted(error: HttpResponseError) -> bool:
 
 
 def slots_before(period: Period, points: int, count: int, until: datetime) -> list[tuple[datetime, range]]:
-    """Return the periods and slots of the last `count` points up to an instant, oldest first.
+    """Return the periods and slots of the last `count` points of a series up to an instant, oldest first.
 
     >>> noon = datetime(2014, 8, 22, 12, 30, tzinfo=timezone.utc)
     >>> [(start.day, slots) for start, slots in slots_before(Period.DAY, 24, 24, noon)]
     [(21, range(13, 24)), (22, range(0, 13))]
-
-    :param points: how many points a series has
-    :param count: how many points to return
     """
     check_least("count", count, 1)
     start = period.start(until)

@@ -39,15 +39,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class DualWriter(Pattern[Account_co]):
-    """The two sets of a move, its phase and its messages.
-
-    :param old_set: the set to move, without its model
-    :param new_set: the set to move to, without its model
-    :param lease: the seconds that a message stays hidden
-    :param refresh: the seconds that readers use a phase that they have read
-    :param max_pause: the seconds that writers wait for a change of the phase before they cancel it
-    :param longest_stall: the seconds after the commit during which deleted entities still leave tombstones
-    """
+    """The two sets of a move, without their models, its phase and its messages; the parameters are those of `Rekey`."""
 
     def __init__(
         self,

@@ -256,10 +256,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         return {name: entity[name] for name in self._key_fields if entity.get(name) is not None}
 
     async def _whole(self, entity: Mapping[str, Any], *, in_full: bool = False) -> Entity:
-        """Return an entity that was read; if only a part of it was, read it again, unless it changed.
-
-        :param in_full: whether an entity of which only a part was read is rejected
-        """
+        """Return an entity that was read; one of which only a part was is read again, or rejected if `in_full`."""
         read = _reading(entity)
         if read.is_whole:
             return cast("Entity", entity)
@@ -276,10 +273,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     # ------------------------------------------------------------------ which table
 
     async def _find_entity(self, fields: Mapping[str, Any], *, is_exact: bool = True) -> Entity | None:
-        """Return the entity with these key fields.
-
-        :param is_exact: whether it must have all of them; if not, those of the primary key are enough
-        """
+        """Return the entity with these key fields; unless `is_exact`, those of the primary key are enough."""
         self._check_known(fields)
 
         async def read(state: State) -> tuple[EntitySet[Account], Entity | None]:
@@ -372,10 +366,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     async def _write_change(
         self, entity: Entity, fields: Mapping[str, Any], retry_for: float, *, renamed: Mapping[str, Any] | None = None
     ) -> Entity:
-        """Write the fields of an entity that was read, and give it its new ETag.
-
-        :param renamed: the fields of the primary key that change; None to keep the key
-        """
+        """Write the fields of an entity that was read, and give it its new ETag; `renamed` are those of its key."""
         before, after = dict(_reading(entity).inner.fields), dict(fields)
 
         async def act(primary: EntitySet[Account]) -> Entity:

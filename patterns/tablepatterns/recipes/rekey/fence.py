@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ...entity import Entity, entity_of_keys, write_ids_of
-from ...entity_set.derived import TOMBSTONE, Keys
+from ...entity_set.derived import TOMBSTONE, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import with_table
 from ...entity_set.named_table import NamedTable
@@ -70,7 +70,7 @@ class FencedTable(Table):
         while True:
             page = await super().read_page(query)
             for row in page.entities:
-                keys = row["PartitionKey"], row["RowKey"]
+                keys = keys_of(row)
                 if self._is_primary(keys):
                     with suppress(EntityChanged, EntityNotFound):
                         await super().submit(Operation.delete(*keys, row.etag or ANY))

@@ -66,10 +66,7 @@ def keys_or_none(entity_set: EntitySet[Any], fields: Mapping[str, Any]) -> Keys 
 
 @dataclass(frozen=True)
 class Mirror:
-    """Copies the entities of one set to another.
-
-    :param source: the set of the primary table, as recipes see it, without its model
-    """
+    """Copies the entities of one set to another; `source` is that of the primary table, without its model."""
 
     source: EntitySet[Account]
     target: EntitySet[Account]

@@ -68,10 +68,7 @@ class RekeyStatus:
 
 @dataclass(frozen=True)
 class _Verification:
-    """A run of `verify`, which may be interrupted and resumed.
-
-    :param is_clean: whether earlier calls found no difference
-    """
+    """A run of `verify`, which may be interrupted and resumed; `is_clean` if earlier calls found no difference."""
 
     id: str
     mark: Mark
@@ -292,7 +289,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :raises BadInput: the move is committed, or a number is not above zero
 
-        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -384,13 +381,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         each tombstone; 1 for the old table with `drop_table`.
 
         :param drop_table: whether to drop the old table with everything in it, also the rows of other sets
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
         :param retry_for: the seconds to keep retrying while others write the same rows
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
-        Guide: high volume delete pattern.
+        The other parameters are those of `copy`. Guide: high volume delete pattern.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -437,9 +432,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        :param lease: the seconds that a received message stays hidden
-
-        Guide: eventually consistent transactions.
+        The parameters are those of `EntitySet.process_intents`. Guide: eventually consistent transactions.
         """
         return await self._writer.process_messages(lease)
 
@@ -576,10 +569,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         return f"{text}, and those of crashed processes can be received by {by}"
 
     async def _drained(self, seconds: float | None = None) -> bool:
-        """Process messages until there are none; return False if it takes too long.
-
-        :param seconds: how long it may take; None for as long as writers wait
-        """
+        """Process messages until there are none; return False if it takes longer, by default than writers wait."""
         started_at, pause = self.account.now(), 0.05
         longest = self._writer.max_pause if seconds is None else seconds
         while await self._writer.waiting():

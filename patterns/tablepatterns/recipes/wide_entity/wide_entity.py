@@ -106,22 +106,17 @@ class WideEntity(SetCalls[Account_co, E]):
     `insert`, `replace`, `merge` and `delete` 1; a new generation 1 for each 4 MB, and 1 to publish it. `mappings` cost
     the same as in a set.
 
-    :param account: the account of the table
-    :param table: the table's name; the first write creates it
     :param key: the key of the entities; the RowKey may be empty, for the guide's `01` and `02`
     :param properties: the names of all properties, if known, which gives each a fixed part, so that `merge` with
         `force` needs no read. Append new names. Include what mappings store: `EncryptedWith`, hashes of blind indexes
-    :param mappings: how fields are stored, as for an `EntitySet`
     :param part_bytes: the maximum size of a part's properties in bytes, up to 983,040
     :param transaction_bytes: the size in bytes from which a write uses a new generation, up to 4,000,000
-    :param model: as for `EntitySet`
     :param versions: as for `EntitySet`; `properties` must then include `ModelVersion`
-    :param on_unrecognized: as for `EntitySet`
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: a parameter is out of range, a name is given twice or reserved, or a property that a mapping
         stores is not in `properties`
 
-    Guide: wide entities pattern.
+    The other parameters are those of `EntitySet`. Guide: wide entities pattern.
     """
 
     @checked
@@ -203,7 +198,7 @@ class WideEntity(SetCalls[Account_co, E]):
 
         Cost: 1 transaction, and 1 for each row.
 
-        The parameters are those of `get`.
+        The errors are those of `get`, as are the parameters.
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
