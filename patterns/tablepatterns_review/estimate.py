@@ -91,10 +91,9 @@ class SizedDesign:
         return Estimate(within + more, wanted + more, requests + more, buckets * tables + away)
 
     def _scan(self, declared_set: DeclaredSet, way: Way) -> Estimate:
-        query, take = way.query, way.take
-        rows, tables = self.rows(declared_set.table), self._tables_in(declared_set, query, None)
-        rows *= tables / max(1, self.tables.get(declared_set.name, 1))
-        shape = self.shapes[declared_set.name]
+        query, take, shape = way.query, way.take, self.shapes[declared_set.name]
+        tables = self._tables_in(declared_set, query, None)
+        rows = self.rows(declared_set.table) * (tables / max(1, self.tables.get(declared_set.name, 1)))
         lead = [name for name in way.where if name in declared_set.key.partition_fields]
         share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
         rows *= share
@@ -189,11 +188,10 @@ class SizedDesign:
     def _tables_in(self, declared_set: DeclaredSet, query: Query, take: int | None) -> float:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         at = kind_of(declared_set).time_field(declared_set)
-        if at is None:
+        how = None if at is None else query.known.get(at)
+        if at is None or how == "=":
             return 1.0
-        tables, how = self.tables[declared_set.name], query.known.get(at)
-        if how == "=":
-            return 1.0
+        tables = self.tables[declared_set.name]
         if how is not None:
             return max(1.0, range_share(self.shapes[declared_set.name], query) * tables)
         if take is None:

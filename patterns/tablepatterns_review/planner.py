@@ -22,18 +22,13 @@ from tablepatterns.storage import connect
 from tablepatterns_engine import Engine
 
 from .design.model import DeclaredSet, Field, FieldType, Match, Query
-from .key_parts import Piece, pieces_of
+from .key_parts import Piece, pieces_of, pieces_of_key
 from .kinds import kind_of
 from .kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
-_ARGUMENTS: Final[Mapping[Match, str]] = {
-    "=": "...",
-    "range": "between(...)",
-    "prefix": "prefix(...)",
-    "contains": "...",
-}
+_ARGUMENTS: Final[Mapping[Match, str]] = {"range": "between(...)", "prefix": "prefix(...)"}
 _FORMATS: Final[Mapping[FieldType, str]] = {
     "int32": "010d",
     "int64": "019d",
@@ -116,19 +111,16 @@ class Way:
         if self.method == "filter":
             return f"query({self.query.filter})"
         via = [] if self.via is None else [f"<{self.via.name}>"]
-        arguments = [f"{name}={_ARGUMENTS[self.query.known.get(name, '=')]}" for name in self.key_fields]
+        arguments = [f"{name}={_ARGUMENTS.get(self.query.known.get(name, '='), '...')}" for name in self.key_fields]
         where = [f"where=({' & '.join(self.where)})"] if self.where else []
         is_take = self.method == "range" and self.take is not None
         count = [str(self.take)] if is_take else []
         call = f"{'take' if is_take else self.method}({', '.join([*count, *via, *arguments, *where])})"
-        after: list[str] = []
         if self.completes:
-            after.append("the entity of each row is read")
+            call += "; the entity of each row is read"
         if self.client_fields:
-            after.append(f"{', '.join(self.client_fields)} checked by the caller")
-        if not self.ordered:
-            after.append("sorted by the caller")
-        return "; ".join([call, *after])
+            call += f"; {', '.join(self.client_fields)} checked by the caller"
+        return call if self.ordered else f"{call}; sorted by the caller"
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -417,9 +409,8 @@ def spelled(name: str | None, spec: str) -> str:
 
 def _spelled(declared_set: DeclaredSet, name: str, query: Query, escape: bool) -> str:
     """Return a field in the format of the primary key, or one that preserves the order of its type."""
-    key, field = declared_set.key, declared_set.shape.fields.get(name, Field())
-    pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
-    spec = next((piece.spec for piece in pieces if piece.name == name), "")
+    field = declared_set.shape.fields.get(name, Field())
+    spec = next((piece.spec for piece in pieces_of_key(declared_set.key) if piece.name == name), "")
     if not spec or (query.order is not None and "%" in spec):
         # Part of a date does not sort
         spec = _FORMATS.get(field.type, "")

@@ -20,7 +20,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import pieces_of
+from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
@@ -71,7 +71,6 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
 
 
 def _missing_index(target: Target) -> Iterator[Change]:
-    """Yield the indexes that answer a query by a point or range query."""
     if target.asked is not None:
         for way in ways(target.declared, target.asked.query):
             if way.declare is not None:
@@ -129,9 +128,7 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
     layout = None if via is None else target.declared.profile(via).layout
     if via is None or layout is None:
         return
-    key = target.declared.key
-    pieces = [*pieces_of(key.partition_template), *pieces_of(key.row_template)]
-    own = (*layout.key.fields, None)
+    pieces, own = pieces_of_key(target.declared.key), (*layout.key.fields, None)
     rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in pieces if piece.name not in own)
     row = _escaped(layout.key.row_template) + rest
     says = f"append the primary key to the RowKey of {via.name!r}"
@@ -140,8 +137,7 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
 
 def _escaped(template: str) -> str:
     """Return a template whose last text may be followed by another field."""
-    pieces = pieces_of(template)
-    last = pieces[-1]
+    last = pieces_of(template)[-1]
     if last.name and not last.spec and last.width is None:
         return template[: template.rindex("{")] + f"{{{last.name}:escape}}"
     return template
@@ -206,7 +202,6 @@ def _wide(target: Target) -> Iterator[Change]:
 
 
 def _corrected(target: Target) -> Iterator[Change]:
-    """Yield the key as the review has corrected it."""
     declared_set, via = target.declared, _derived(target)
     if not target.part:
         says = f"use the key {changes.key_text(declared_set.key)}"
@@ -334,7 +329,6 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
 def _as_index(
     declared_set: DeclaredSet, old: Derived, fields: Sequence[str], order: str | None = None, *, local: bool
 ) -> Iterator[Change]:
-    """Yield an index by some fields in place of other derived data."""
     others = replace(declared_set, derived=tuple(derived for derived in declared_set.derived if derived is not old))
     query = Query("", dict.fromkeys(fields, "="), order=order)
     index = next(index_candidates(others, fields, query, local=local, name=old.name), None)
@@ -382,22 +376,22 @@ def _with_all(target: Target) -> Iterator[Change]:
 
 def _in_one_table(target: Target) -> Iterator[Change]:
     """Yield the table of a write for the set of the other write, if the same values are in the same partition."""
-    write = target.done
-    for name in write.write.atomic_with if write else ():
+    one = target.declared
+    for name in target.done.write.atomic_with if target.done else ():
         other_write = target.context.writer(name)
-        if write is None or other_write is None or other_write.of.table.lower() == write.of.table.lower():
+        if other_write is None or other_write.of.table.lower() == one.table.lower():
             continue
-        one, key = write.of, other_write.of.key
+        key = other_write.of.key
         shares_tables = kind_of(one).shares_tables and kind_of(other_write.of).shares_tables
         if shares_tables and key.partition_template == one.key.partition_template:
             prefix = re.sub("[^a-z0-9]", "", other_write.of.shape.entity.lower())
             prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
             there = _keys_in(target.context.design, one.table)
-            free = (key for key in (key, prefixed) if not any(key.overlaps(taken) for taken in there))
-            for key in free:
-                says = f"store {other_write.of.name} in the table {one.table}, {changes.key_text(key)}"
-                values = {"table": one.table, "key": key}
-                yield Change(other_write.of.name, says, "entity_group_transaction", values=values)
+            for new_key in (key, prefixed):
+                if not any(new_key.overlaps(other_key) for other_key in there):
+                    says = f"store {other_write.of.name} in the table {one.table}, {changes.key_text(new_key)}"
+                    values = {"table": one.table, "key": new_key}
+                    yield Change(other_write.of.name, says, "entity_group_transaction", values=values)
 
 
 def _keys_in(design: Design, table: str) -> list[Key]:
@@ -410,7 +404,6 @@ def _keys_in(design: Design, table: str) -> list[Key]:
 
 
 def _fewer_parts(target: Target) -> Iterator[Change]:
-    """Yield longer periods, or fewer buckets."""
     declared_set = target.declared
     for says, settings in kind_of(declared_set).fewer_parts(declared_set):
         yield Change(declared_set.name, says, declared_set.pattern, settings=settings)

@@ -62,7 +62,7 @@ class Change:
         fields = {name: replace(of.shape.fields.get(name, Field()), **values) for name, values in self.fields.items()}
         key, derived = self.values.get("key", of.key), of.derived
         if key.partition_template != of.key.partition_template:
-            derived = tuple(_in_partition(each, of, key) for each in derived)
+            derived = tuple(_in_partition(old, of, key) for old in derived)
         return replace(
             of,
             derived=derived if self.derived is None else self.derived.applied(derived),

@@ -201,8 +201,8 @@ def _is_served(query: MeasuredQuery) -> bool:
 def _reads(query: MeasuredQuery) -> str:
     call = query.measured
     label = "reads" if call.query_class is None else f"is a {call.query_class.label}: it reads"
-    found = f"{entities(call.examined)} to return {number(wanted(call))}"
-    return f"{query.query.name!r} of {query.of.name} {label} {found}, {often(query.query.busiest)}"
+    rows = f"{entities(call.examined)} to return {number(wanted(call))}"
+    return f"{query.query.name!r} of {query.of.name} {label} {rows}, {often(query.query.busiest)}"
 
 
 def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Finding:
@@ -221,8 +221,8 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
     if index is None:
         rule = TABLE_SCAN if query.measured.query_class is QueryClass.TABLE_SCAN else PARTITION_SCAN
         reason = f"; {classify(parse(text)).reason}" if text else ""
-        better, pattern = (_JOB, "parallel_reads") if is_job else (None, None)
-        return rule.finding(severity, query, better=better, pattern=pattern, reason=reason, **words)
+        job_advice, job_pattern = (_JOB if is_job else None), ("parallel_reads" if is_job else None)
+        return rule.finding(severity, query, better=job_advice, pattern=job_pattern, reason=reason, **words)
     copies = size(primary_sizes(query.of).row * query.of.shape.count)
     words |= {"properties": listed(fields), "code": code_of(index), "size": copies}
     better = pattern = None
@@ -244,7 +244,8 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     is_time = field not in fields or fields[field].type == "datetime"
     better = pattern = None
     if order.startswith("-") and is_time and partition_known(query):
-        better, pattern = _NEWEST_FIRST.format(field=field), "log_tail"
+        better = _NEWEST_FIRST.format(field=field)
+        pattern = "log_tail"
     return CLIENT_SORT.finding(severity, query, better=better, pattern=pattern, **words)
 
 
