@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 from ...argument_types import check_least, checked
 from ...arguments import fields_of
 from ...edm import Ticks
-from ...entity import Entity, Modify
+from ...entity import Entity, Modify, without_none
 from ...entity_set.calls import SetCalls
 from ...entity_set.compatibility import check_within
 from ...entity_set.derived import Fields
@@ -260,8 +260,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
                 yield entity
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
-        entity_fields = {name: value for name, value in entity.items() if value is not None}
-        stamped = {self.at: self.account.now()} | entity_fields
+        stamped = {self.at: self.account.now()} | without_none(entity)
         inner = self._set_of(stamped, stamped)
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
