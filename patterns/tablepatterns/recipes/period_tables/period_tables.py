@@ -495,10 +495,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Use it to archive their entities before you drop them. Cost: 1 transaction per 1,000 tables.
 
-        :param now: as for `drop_expired`
-        :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant
-
-        Guide: high volume delete pattern.
+        The parameters and errors are those of `drop_expired`. Guide: high volume delete pattern.
         """
         if self.retention is None:
             raise BadInput("retention", None, "periods are kept indefinitely", "set a retention")
@@ -521,7 +518,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         transaction per 1,000 tables to list them, and 1 for each table dropped.
 
         :param now: drop only what had expired at this time in the past, to allow for clock skew between writers
-        :raises BadInput: the retention is indefinite, or `now` is in the future
+        :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant
 
         Guide: high volume delete pattern.
         """
