@@ -71,7 +71,4 @@ class Clock:
     def set(self, moment: datetime) -> None:
         """Set the clock to an aware datetime, earlier or later; a running clock continues from there."""
         with self._lock:
-            self._offset = int(Ticks.of(moment)) - self._base()
-
-    def _base(self) -> int:
-        return 0 if self._frozen else _UNIX_EPOCH + time_ns() // 100
+            self._offset += int(Ticks.of(moment)) - self.now()

@@ -104,11 +104,11 @@ class _Review:
         source = self._file("changed")
         prices = self.prices
         reviewed, changes = review_with_changes(design_of(self.source), prices=prices)
-        findings = [finding for finding in reviewed.findings if finding.fix == number]
-        change = changes[number - 1] if findings else None
+        numbers = [finding.fix for finding in reviewed.findings if finding.fix]
+        change = changes[number - 1] if number in numbers else None
         if change is None:
-            numbers = ", ".join(str(finding.fix) for finding in reviewed.findings if finding.fix) or "none"
-            raise BadInput("fix", number, f"the report has no such change; it has {numbers}", "give one of these")
+            offered = ", ".join(map(str, numbers)) or "none"
+            raise BadInput("fix", number, f"the report has no such change; it has {offered}", "give one of these")
         text = fixed_text(source.read_text(encoding="utf-8-sig"), change)
         (self.output or source).write_bytes(text.encode("utf-8"))
         self._say(f"{plain(change.set)}: {plain(change.says)}; {self.output or self.source}")
@@ -219,16 +219,16 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(import_module(module), attribute, None)
-        made: object = found() if callable(found) else found
+        value = getattr(import_module(module), attribute, None)
+        design: object = value() if callable(value) else value
     except BadInput:
         raise
     except Exception as error:  # Whatever code of the user's raises is no finding
         rule = f"it cannot be loaded: {type(error).__name__}: {error}"
         raise BadInput("design", source, rule, hint) from error
-    if not isinstance(made, Design):
+    if not isinstance(design, Design):
         raise BadInput("design", source, f"{module} has no Design of that name", hint)
-    return made
+    return design
 
 
 def _written(reviewed: Reviewed, form: Form) -> str:
@@ -247,13 +247,6 @@ def _written(reviewed: Reviewed, form: Form) -> str:
             return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _check_extra() -> None:
-    """Raise an error that names the extra, before a module of a review is imported."""
-    with importing("a review needs", extra="review"):
-        for package in ("jinja2", "pydantic", "tomlkit"):
-            import_module(package)
-
-
 def commands(app: typer.Typer) -> None:
     command(app)(explain)
     command(app)(review)
@@ -270,7 +263,8 @@ def explain(
     try:
         plan = plan_of(text)
     except FilterSyntaxError as error:
-        fail(error, WRONG_USE, _pointed(text, error.position), as_json=as_json)
+        marked = Text(f"  {text}\n  {' ' * max(error.position - 1, 0)}^", style="dim")
+        fail(error, WRONG_USE, marked, as_json=as_json)
     return Result({**asdict(plan), "query_class": plan.query_class.label}, (plan,))
 
 
@@ -306,7 +300,9 @@ def review(
 
     The exit status is 1 for findings of the --fail-on severity or worse, 2 for an invalid file or command.
     """
-    _check_extra()
+    with importing("a review needs", extra="review"):
+        for package in ("jinja2", "pydantic", "tomlkit"):
+            import_module(package)
     if json_schema:
         from .design.format import schema
 
@@ -335,8 +331,3 @@ def review(
     if text is not None:
         return Result({"text": text.getvalue()}, status=exit_status)
     raise typer.Exit(exit_status)
-
-
-def _pointed(text: str, position: int) -> Text:
-    """Return the text with a mark under the position, if both fit in lines of a terminal."""
-    return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")

@@ -28,22 +28,13 @@ def pages(returned: float, examined: float) -> float:
 
     >>> pages(1, 5), pages(1_500, 1_500), pages(1, 10**10)
     (1, 2, 1000000)
-
-    :param returned: entities in the responses
-    :param examined: entities that the service reads
     """
     return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The expected cost of a call.
-
-    :param examined: rows that the service reads
-    :param returned: rows in its responses
-    :param requests: round trips
-    :param partitions: partitions that it reads
-    """
+    """The rows that a call is expected to read and return, its round trips, and the partitions that it reads."""
 
     examined: float
     returned: float
@@ -53,21 +44,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class SizedDesign:
-    """A design with the declared number of entities, or that of the sample.
-
-    :param tables: the number of period tables of each set, by its name
-    """
+    """A design with the declared number of entities, or that of the sample, and the period tables of each set."""
 
     design: Design
     tables: Mapping[str, int]
 
     @cached_property
     def shapes(self) -> Mapping[str, Shape]:
-        """The shape of the entities of each set, by its name."""
         return {declared_set.name: declared_set.shape for declared_set in self.design.sets}
 
     def estimate(self, declared_set: DeclaredSet, way: Way) -> Estimate:
-        """Return what a way costs."""
         match way.method:
             case "get" | "find" | "totals":
                 tables = self._tables_searched(declared_set, way.query)
@@ -163,7 +149,6 @@ class SizedDesign:
         return rows
 
     def rows(self, table: str) -> float:
-        """Return the number of rows in a table."""
         rows = 0.0
         for declared_set in self.design.sets:
             count = self.shapes[declared_set.name].count
@@ -218,6 +203,4 @@ class SizedDesign:
 
 
 def _names(expression: Filter, operators: Collection[str]) -> list[str]:
-    """Return the properties that terms joined by `and` compare with these operators."""
-    terms = terms_of(expression)
-    return [term.name for term in terms if isinstance(term, Comparison) and term.operator in operators]
+    return [term.name for term in terms_of(expression) if isinstance(term, Comparison) and term.operator in operators]

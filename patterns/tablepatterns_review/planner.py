@@ -47,10 +47,7 @@ _FORMATS: Final[Mapping[FieldType, str]] = {
 class Way:
     """One way of answering a query.
 
-    :param query: the query
-    :param method: the method of the recipe
     :param via: the derived data that is read; None for the primary rows
-    :param key: the key that is searched, or None
     :param key_fields: the fields of the key that the call gives, from left to right
     :param where: the fields that the service checks on each row
     :param client_fields: the fields that the caller checks
@@ -74,12 +71,10 @@ class Way:
 
     @property
     def is_eventual(self) -> bool:
-        """Whether the derived data that is read is eventually consistent."""
         return self.via is not None and self.via.is_eventual
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """The fields that the service filters by."""
         return (*self.key_fields, *self.where)
 
     @property
@@ -118,7 +113,6 @@ class Way:
 
     @property
     def call(self) -> str:
-        """The call, as reports show it."""
         if self.method == "filter":
             return f"query({self.query.filter})"
         via = [] if self.via is None else [f"<{self.via.name}>"]
@@ -152,13 +146,10 @@ def best_way(declared_set: DeclaredSet, query: Query) -> Way:
 
 
 def ways(declared_set: DeclaredSet, query: Query) -> list[Way]:
-    """Return the calls that answer a query, the best first.
+    """Return the calls that answer a query, the best first; of a filter, the conditions joined by `and` count.
 
-    Those with `declare` need an index, which the set accepts and which answers by a point or range query. They are
-    offered if the best call without it searches for entities that a key could answer, and then follow it if it is a
-    range, or a list.
-
-    :param query: a query; of a filter, the conditions joined by `and` are considered
+    Calls with an index to declare are added if the best call without one searches for entities that a key could
+    answer. They follow that call if it is a range or a list.
     """
     is_local = knows_partition(declared_set, query)
     query = replace(query, filter=None, known=known_fields(declared_set, query))
@@ -178,10 +169,7 @@ def new_index(declared_set: DeclaredSet, query: Query) -> IntraPartitionIndex | 
 
 
 def known_fields(declared_set: DeclaredSet, query: Query) -> Mapping[str, Match]:
-    """Return the fields that a query gives values for; of a filter, those that it compares outside `or` and `not`.
-
-    A PartitionKey or RowKey in a filter gives the fields of its template.
-    """
+    """Return the fields that a query gives values for; of a filter, those that it compares outside `or` and `not`."""
     return query.known if query.filter is None else _compared_fields(query.filter, declared_set.key)
 
 
@@ -192,6 +180,7 @@ def _compared_fields(text: str, key: Key) -> Mapping[str, Match]:
         if isinstance(term, Comparison) and term.operator != "ne":
             how: Match = "=" if term.operator == "eq" else "range"
             names: Sequence[str] = (term.name,)
+            # A PartitionKey or RowKey gives the fields of its template
             if term.name == "PartitionKey":
                 names = key.partition_fields
             elif term.name == "RowKey":
@@ -209,7 +198,6 @@ def knows_partition(declared_set: DeclaredSet, query: Query) -> bool:
 
 
 def terms_of(expression: Filter) -> Sequence[Filter]:
-    """Return the terms joined by `and`."""
     return expression.terms if isinstance(expression, And) else (expression,)
 
 
@@ -246,7 +234,9 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
     # A call for one entity takes no conditions
     where = _sendable(declared_set, query, layout, others) if method == "range" else ()
     client_fields = tuple(name for name in others if name not in where)
-    completes = via is not None and not _holds_all(declared_set, query, layout, client_fields)
+    wanted = set(query.select or declared_set.shape.fields).union(client_fields)
+    holds_all = layout.is_complete or all(name in layout.key.fields or layout.holds(name) for name in wanted)
+    completes = via is not None and not holds_all
     ordered = method != "range" or query.order is None or is_in_order(key, query.known, query.order)
     yield Way(query, method, via, key, key_fields, where, client_fields, bool(row), ordered, completes)
 
@@ -266,11 +256,9 @@ def _by_totals(declared_set: DeclaredSet, query: Query, via: Derived, profile: R
 
 
 def _by_scan(declared_set: DeclaredSet, query: Query) -> Way:
-    """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known.
-
-    A known start of the RowKey is a condition too, but does not reduce what is read.
-    """
+    """Return the scan of the table, or of a range of partitions if the start of the PartitionKey is known."""
     kind, layout = kind_of(declared_set), RowLayout(declared_set.key)
+    # A known start of the RowKey is a condition, but does not reduce what is read
     row = _bounding_fields(declared_set.key, query)
     lead = [] if kind.is_spread else _bounding_fields(partition_as_row(declared_set.key), query)
     at = kind.time_field(declared_set)
@@ -299,7 +287,6 @@ def _sendable(declared_set: DeclaredSet, query: Query, layout: RowLayout, names:
 
 
 def _mapped_fields(declared_set: DeclaredSet) -> set[str]:
-    """Return the fields that are stored in another form."""
     return {name for mapping in declared_set.mappings for name in mapping.fields}
 
 
@@ -309,11 +296,8 @@ def _bounding_fields(key: Key, query: Query) -> list[str]:
     for position, piece in enumerate(_named_pieces(key.row_template)):
         name = piece.name or ""
         match_kind = query.known.get(name)
-        if (
-            match_kind == "="
-            or (match_kind == "prefix" and piece.width is None)
-            or (match_kind == "range" and is_sorted(key, position))
-        ):
+        is_bounding_prefix = match_kind == "prefix" and piece.width is None
+        if match_kind == "=" or is_bounding_prefix or (match_kind == "range" and is_sorted(key, position)):
             names.append(name)
         if match_kind != "=":
             break
@@ -342,12 +326,6 @@ def is_in_order(key: Key, known: Mapping[str, Match], order: str) -> bool:
     return True
 
 
-def _holds_all(declared_set: DeclaredSet, query: Query, layout: RowLayout, client_fields: tuple[str, ...]) -> bool:
-    """Whether a row of an index has all requested fields."""
-    wanted_names = set(query.select or declared_set.shape.fields).union(client_fields)
-    return layout.is_complete or all(name in layout.key.fields or layout.holds(name) for name in wanted_names)
-
-
 def partition_as_row(key: Key) -> Key:
     """Return a key whose RowKey has the template of this PartitionKey, for ranges of partitions."""
     return Key("any", key.partition_template, max_units=key.max_units)
@@ -365,8 +343,10 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
     order = (query.order or "").removeprefix("-")
     if is_shared(declared_set, equal):
         last = [order] if order and (query.take is not None or not ranged) else ranged
-        if last and last[0] not in equal and _can_sort(declared_set, last[0], query.order):
-            equal = [*equal, last[0]]
+        if last and last[0] not in equal:
+            # Only times have a format for descending order
+            is_time = declared_set.shape.fields.get(last[0], Field()).type == "datetime"
+            equal = [*equal, last[0]] if is_time or query.order != f"-{last[0]}" else equal
     if not equal or _mapped_fields(declared_set).intersection(equal):
         return
     for local in (True, False) if is_local else (False,):
@@ -382,21 +362,10 @@ def _can_be_in_key(declared_set: DeclaredSet, name: str, how: Match) -> bool:
     return how != "contains" and name != "Timestamp" and (kind == "string" or kind in _FORMATS)
 
 
-def _can_sort(declared_set: DeclaredSet, name: str, order: str | None) -> bool:
-    """Whether a key can sort by a field: only times have a format for descending order."""
-    is_time = declared_set.shape.fields.get(name, Field()).type == "datetime"
-    return is_time or order != f"-{name}"
-
-
 def index_candidates(
     declared_set: DeclaredSet, names: Sequence[str], query: Query, *, local: bool, name: str | None = None
 ) -> Iterator[IntraPartitionIndex | InterPartitionIndex]:
-    """Yield the indexes by some fields that the set accepts, the simplest first.
-
-    :param query: the query, which determines the order of the fields, and the format of times
-    :param local: whether the index is in the partition of the entities
-    :param name: the name of the index; by default that of its fields
-    """
+    """Yield the indexes by some fields that the set accepts, the simplest first; `local` for the same partition."""
     key = declared_set.key
     equal = [name for name in names if query.known.get(name) == "="]
     unique = not is_shared(declared_set, equal)
@@ -404,7 +373,9 @@ def index_candidates(
     # Single values come first, then the order or a range, then what makes the key unique
     fields = [*equal, *(name for name in primary if query.known.get(name) == "=")]
     fields += [name for name in (*names, *primary) if name not in fields]
-    name, head = name or f"by {' and '.join(map(_words, names))}", names[0].lower()
+    words = re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", " and ".join(names)).lower()
+    name, head = name or f"by {words}", names[0].lower()
+    others = [derived for derived, profile in declared_set.profiles() if profile.finder is not None]
     tables = (None,) if local else (None, f"By{names[0]}")
     for table, escape in product(tables, (False, True)):
         first = [] if local else equal[:1]
@@ -417,19 +388,10 @@ def index_candidates(
                 # The RowKey has the same prefix, so that a copy never has the key of a primary row
                 partition = "_".join([head, *(_spelled(declared_set, field, query, False) for field in first)])
                 index = InterPartitionIndex(Key(partition, "_".join(row)), table=table, unique=unique, name=name)
-            _check_accepted(declared_set, index)
+            # An account of its own, since those of two sets of one table have to fit each other
+            with connect(Engine()) as storage:
+                kind_of(declared_set).make(storage, declared_set, [*others, index])
             yield index
-
-
-def _check_accepted(declared_set: DeclaredSet, index: Derived) -> None:
-    """Reject an index that the set's recipe rejects.
-
-    :raises BadDesign: the recipe has no indexes, or the index conflicts with the other parts
-    """
-    others = [derived for derived, profile in declared_set.profiles() if profile.finder is not None]
-    # An account of its own, since those of two sets of one table have to fit each other
-    with connect(Engine()) as storage:
-        kind_of(declared_set).make(storage, declared_set, [*others, index])
 
 
 def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
@@ -446,11 +408,6 @@ def code_of(index: IntraPartitionIndex | InterPartitionIndex) -> str:
     own_table = isinstance(index.placement, InTable) and index.placement.name
     table = f', table="{own_table}"' if own_table else ""
     return f"InterPartitionIndex({key}{table}{', unique=True' if index.is_unique else ''})"
-
-
-def _words(name: str) -> str:
-    """Return the name of a field as words, such as `order number`."""
-    return re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
 
 
 def spelled(name: str | None, spec: str) -> str:

@@ -22,8 +22,7 @@ from ..recipe import bound_async
 from ..recipes.worker import Worker
 from .declared import load, run
 from .design import design
-from .help import names, section
-from .help import render_help as help_on
+from .help import names, render_help, section
 from .maintenance import maintenance
 from .output import PrintableFormatter, Result, command, console, fail
 from .patterns import describe, listing
@@ -116,7 +115,7 @@ def show_help(
     name: Annotated[str, typer.Argument(help="An error, such as BadKey; by default, list all.")] = "",
 ) -> Result:
     """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
-    return Result({"name": name, "text": section(name)} if name else names(), (help_on(name),))
+    return Result({"name": name, "text": section(name)} if name else names(), (render_help(name),))
 
 
 @command(main)

@@ -45,7 +45,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         return await (self._layer or self)._one(Selection(fields_of(key, fields)))
 
     @finding
-    async def find(self, via: Index, key: Any = None, /, **fields: Any) -> E | None:
+    async def find(self, via: Index, key: K | None = None, /, **fields: Any) -> E | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
@@ -410,7 +410,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
     async def update(
         self,
         change: Modify,
-        key: Any = None,
+        key: K | None = None,
         /,
         *,
         retry_for: float = RETRY_FOR,

@@ -162,7 +162,8 @@ class KeyRange:
 
     @cached_property
     def row_keys(self) -> Interval:
-        return Interval(self.lower or "", self.lower_inclusive, self.upper, self.upper_inclusive)
+        has_no_lower = self.lower is None
+        return Interval(self.lower or "", has_no_lower or self.lower_inclusive, self.upper, self.upper_inclusive)
 
     @property
     def row_key(self) -> str | None:

@@ -166,7 +166,7 @@ def _read_layout_of(row: Row) -> _ReadLayout:
     stated = {name.removesuffix(_TYPE): row[name] for name in types}
     names = [name for name in names if name != WRITE_ID]
     converted = [(name, _converter(row[name], stated.get(name))) for name in names if name not in keys]
-    type_names = _types_of(types)
+    type_names: Callable[[Row], Any] = itemgetter(types[0]) if len(types) == 1 else _values_of(types)
     return _ReadLayout(
         type_names,
         type_names(row),
@@ -179,10 +179,6 @@ def _read_layout_of(row: Row) -> _ReadLayout:
 
 def _is_metadata(name: str) -> bool:
     return name.startswith("odata.") or name.endswith(_TYPE) or name == "Timestamp"
-
-
-def _types_of(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    return itemgetter(names[0]) if len(names) == 1 else _values_of(names)
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:

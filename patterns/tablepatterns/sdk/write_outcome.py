@@ -30,7 +30,9 @@ def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequenc
     # A transaction is conditional on the row that was read, so its other rows prove nothing
     read = [pair for pair in pairs if pair[0].etag not in (None, ANY)]
     witnesses = read or [pair for pair in pairs if pair[0].is_conditional] or pairs
-    return _decided([_of_conditional(*pair) for pair in witnesses])
+    outcomes = [_of_conditional(*pair) for pair in witnesses]
+    unproven = (outcome for outcome in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if outcome in outcomes)
+    return next(unproven, WriteOutcome.MADE)
 
 
 def outcome_of_overwriting(
@@ -60,12 +62,6 @@ def is_newest(write_id: WriteId, operation: Operation, row: Entity | None) -> bo
     if operation.has_room and write_ids_of(row)[:1] not in ((write_id,), (inserted(write_id),)):
         return False
     return _is_as_sent(operation, row) if operation.result is None else same_value(row, operation.result)
-
-
-def _decided(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
-    return next(
-        (outcome for outcome in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if outcome in outcomes), WriteOutcome.MADE
-    )
 
 
 def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:

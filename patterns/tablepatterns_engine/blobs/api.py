@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from tablepatterns.limits import MAX_PUT_BLOB_BYTES, MIB
 
@@ -73,8 +73,6 @@ class BlobAuthorization(Authorization):
         return super().permit(call)
 
 
-_Handler: TypeAlias = Callable[[BlobCall], Response]
-
 _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 """The largest blob that can be written as a whole, and what a structured body adds to it."""
 
@@ -84,7 +82,7 @@ def _reject_unsupported(call: BlobCall) -> Response:
     raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
-_HANDLERS: Final[Mapping[tuple[str, str], _Handler]] = {
+_HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
     ("account", "GET"): get_account,
     ("account", "HEAD"): get_account,
     ("properties", "GET"): get_properties,

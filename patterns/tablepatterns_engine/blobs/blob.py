@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,7 +157,7 @@ def check_block_id(block_id: str) -> None:
     )
     try:
         size = len(b64decode(block_id, validate=True))
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise ServiceError(wrong.with_details(Reason="Not a valid base64 string.")) from error
     if not 0 < size <= MAX_BLOCK_ID_BYTES:
         raise ServiceError(wrong.with_details(Reason="The block id is empty or too long."))
@@ -203,7 +202,8 @@ def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
     """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks."""
     if block.id in staged:
         return
-    if any(len(other) != len(block.id) for other in _one_of(staged)):
+    # All staged ids have the same length, so checking the first is enough
+    if staged and len(next(iter(staged))) != len(block.id):
         raise ServiceError(errors.INVALID_BLOB_OR_BLOCK)
     if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
         raise ServiceError(errors.TOO_MANY_UNCOMMITTED_BLOCKS)
@@ -221,8 +221,3 @@ def chosen(
         return tuple(lists[where][block_id] for where, block_id in entries)
     except KeyError as error:
         raise ServiceError(errors.INVALID_BLOCK_LIST) from error
-
-
-def _one_of(staged: Mapping[str, Block]) -> Iterable[str]:
-    # All staged ids have the same length, so checking the first is enough
-    return [next(iter(staged))] if staged else []

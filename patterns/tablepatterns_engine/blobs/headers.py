@@ -133,9 +133,6 @@ def base64(digest: bytes) -> str:
     return b64encode(digest).decode()
 
 
-_DEFAULT_TIER: Final = Tier.HOT
-
-
 def version_headers(etag: str, modified: Ticks) -> dict[str, str]:
     return {"ETag": etag, "Last-Modified": http_date(modified)}
 
@@ -183,7 +180,7 @@ def tier_headers(blob: Blob) -> dict[str, str]:
     if blob.kind is not Kind.BLOCK:
         return {}
     if blob.tier is None:
-        return {"x-ms-access-tier": _DEFAULT_TIER.value, "x-ms-access-tier-inferred": "true"}
+        return {"x-ms-access-tier": Tier.HOT.value, "x-ms-access-tier-inferred": "true"}
     headers = {"x-ms-access-tier": blob.tier.value}
     if blob.tier_changed is not None:
         headers["x-ms-access-tier-change-time"] = http_date(blob.tier_changed)
@@ -200,9 +197,6 @@ def _copy_headers(copy: CopyRecord) -> dict[str, str]:
     }
 
 
-_FIRST: Mark = ("", 0)
-
-
 def write_marker(mark: Mark) -> str:
     name, moment = mark
     return write_token(f"{moment} {name}")
@@ -215,7 +209,7 @@ def read_marker(marker: str) -> Mark:
     (('photos/don.jpg', 7), ('', 0))
     """
     if not marker:
-        return _FIRST
+        return "", 0
     try:
         moment, space, name = read_token(marker).partition(" ")
         if not space:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 from tablepatterns.edm import Ticks
@@ -39,8 +39,6 @@ from .state import Container, Slot, Snapshots
 
 __all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
 
-_Make: TypeAlias = Callable[[Slot, Ticks], Blob]
-_Change: TypeAlias = Callable[[Blob], Blob]
 _NO_DRAFT: Final = Draft()
 
 
@@ -304,7 +302,7 @@ class Blobs(Settings):
         container: str,
         name: str,
         terms: Terms,
-        make: _Make,
+        make: Callable[[Slot, Ticks], Blob],
         unmet: ErrorMessage = errors.CONDITION_NOT_MET,
     ) -> Blob:
         with self._lock:
@@ -318,7 +316,7 @@ class Blobs(Settings):
             home.slots[name] = slot
         return blob
 
-    def _change(self, container: str, name: str, terms: Terms, change: _Change) -> Blob:
+    def _change(self, container: str, name: str, terms: Terms, change: Callable[[Blob], Blob]) -> Blob:
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             before = slot.existing()

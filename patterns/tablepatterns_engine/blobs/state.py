@@ -123,7 +123,3 @@ class Container:
     def __init__(self, properties: ContainerProperties) -> None:
         self.properties = properties
         self.slots: OrderedMap[Slot] = OrderedMap()
-
-    def slot(self, name: str) -> Slot:
-        """Return the slot of a name; if there is none, a new slot that is not stored yet."""
-        return self.slots.get(name) or Slot(name)

@@ -11,7 +11,7 @@ from tablepatterns.limits import MIB
 from .. import errors
 from ..content import Content
 from ..errors import ServiceError
-from ..http.headers import read_metadata, seven_digits
+from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
 from .blob import Blob, Draft, Kind, Tier
 from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
@@ -160,9 +160,7 @@ def put_blob(call: BlobCall) -> Response:
 
 def put_block(call: BlobCall) -> Response:
     call.begin("PutBlockFromURL" if copies(call) else "PutBlock", WRITE)
-    block_id = call.address.query.get("blockid")
-    if block_id is None:
-        raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName="blockid"))
+    block_id = required_option(call.address.query, "blockid")
     payload = _payload(call, _source(call))
     call.state.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
     call.notes.written = 1

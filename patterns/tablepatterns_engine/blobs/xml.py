@@ -15,7 +15,7 @@ from ..http.headers import http_date, seven_digits
 from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, duration_of
-from .leases import State
+from .leases import Lease, State
 from .listing import Item, Prefix, Uncommitted
 from .state import ContainerProperties
 
@@ -60,13 +60,10 @@ def write_containers(
 
 
 def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) -> str:
-    state = container.lease.state(now)
     properties = [
         optional("Last-Modified", http_date(container.modified)),
         optional("Etag", container.etag),
-        optional("LeaseStatus", "locked" if state.locked else "unlocked"),
-        optional("LeaseState", state.value),
-        optional("LeaseDuration", duration_of(container.lease) if state is State.LEASED else None),
+        _lease(container.lease, now),
         optional("PublicAccess", container.access.value or None),
         optional("HasImmutabilityPolicy", False),
         optional("HasLegalHold", False),
@@ -148,7 +145,7 @@ def _properties(blob: Blob, now: Ticks) -> str:
         f"{element('Cache-Control', xml_text(headers.cache_control or ''))}"
         f"{element('Content-Disposition', xml_text(headers.disposition or ''))}"
         f"<BlobType>{blob.kind.value}</BlobType>"
-        f"{_tier(blob)}{_lease(blob, now)}"
+        f"{_tier(blob)}{_lease(blob.lease, now) if blob.snapshot is None else ''}"
         f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"
         f"{optional('TagCount', len(blob.tags) or None)}"
         "<ServerEncrypted>true</ServerEncrypted>"
@@ -164,13 +161,10 @@ def _tier(blob: Blob) -> str:
     return optional("AccessTier", blob.tier.value) + optional("AccessTierChangeTime", changed)
 
 
-def _lease(blob: Blob, now: Ticks) -> str:
-    """Return the elements of a lease, which snapshots do not have."""
-    if blob.snapshot is not None:
-        return ""
-    state = blob.lease.state(now)
+def _lease(lease: Lease, now: Ticks) -> str:
+    state = lease.state(now)
     status = "locked" if state.locked else "unlocked"
-    duration = optional("LeaseDuration", duration_of(blob.lease)) if state is State.LEASED else ""
+    duration = optional("LeaseDuration", duration_of(lease)) if state is State.LEASED else ""
     return f"<LeaseStatus>{status}</LeaseStatus><LeaseState>{state.value}</LeaseState>{duration}"
 
 

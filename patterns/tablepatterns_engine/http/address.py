@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote, unquote_plus
 
 from .. import errors
@@ -49,10 +49,6 @@ class Target:
     partition_key: str = ""
     row_key: str = ""
 
-    @property
-    def query(self) -> Mapping[str, str]:
-        return self.address.query
-
 
 UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tail="/"), "service")
 """What is known about a request before its URL is read."""
@@ -61,7 +57,8 @@ UNKNOWN: Final = Target(Address("", secure=False, secondary=False, query={}, tai
 def read_address(url: str, account: str) -> Address:
     location, _, options = url.partition("#")[0].partition("?")
     tail = path_of(location)
-    base, secure, secondary = _site(location.removesuffix(tail), account)
+    base = location.removesuffix(tail)
+    secure, secondary = _site(base, account)
     if secondary is None:
         name, slash, rest = tail[1:].partition("/")
         if name not in (account, account + _SECONDARY):
@@ -107,23 +104,16 @@ def path_of(url: str) -> str:
     return "" if start < 0 else location[start:]
 
 
-class _Site(NamedTuple):
-    """Scheme and host of a URL; `is_secondary` is None if the path names the account."""
-
-    base: str
-    is_secure: bool
-    is_secondary: bool | None
-
-
 @lru_cache(maxsize=256)
-def _site(base: str, account: str) -> _Site:
+def _site(base: str, account: str) -> tuple[bool, bool | None]:
+    """Return whether a URL is one of https, and of the secondary endpoint; None if its path names the account."""
     match = _SITE.fullmatch(base)
     if not match:
         raise ServiceError(errors.INVALID_URI)
     scheme, host = match.groups()
     label = host.partition(".")[0].lower()
     is_host_style = label in (account, account + _SECONDARY)
-    return _Site(base, scheme.lower() == "https", label != account if is_host_style else None)
+    return scheme.lower() == "https", label != account if is_host_style else None
 
 
 def _query(options: str) -> dict[str, str]:

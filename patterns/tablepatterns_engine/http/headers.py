@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
+from email.utils import format_datetime
 from functools import lru_cache
 from typing import Final
 
@@ -32,10 +33,6 @@ def metadata_headers(metadata: Mapping[str, str]) -> dict[str, str]:
     return {_PREFIX + name: value for name, value in metadata.items()}
 
 
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
 def http_date(moment: Ticks) -> str:
     """Return an instant as an HTTP date, in whole seconds and independent of the locale."""
     return _http_date(moment // SECOND)
@@ -43,8 +40,7 @@ def http_date(moment: Ticks) -> str:
 
 @lru_cache(maxsize=16)
 def _http_date(seconds: int) -> str:
-    when = Ticks(seconds * SECOND).datetime()
-    return f"{_DAYS[when.weekday()]}, {when.day:02d} {_MONTHS[when.month - 1]} {when.year:04d} {when:%H:%M:%S} GMT"
+    return format_datetime(Ticks(seconds * SECOND).datetime(), usegmt=True)
 
 
 def seven_digits(moment: Ticks) -> str:
@@ -55,7 +51,7 @@ def seven_digits(moment: Ticks) -> str:
 _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
-def required(query: Mapping[str, str], name: str) -> str:
+def required_option(query: Mapping[str, str], name: str) -> str:
     text = query.get(name)
     if text is None:
         raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName=name))
@@ -73,7 +69,7 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
     if default is not None and name not in query:
         return default
-    text = required(query, name)
+    text = required_option(query, name)
     if not _NUMBER.fullmatch(text):
         raise invalid_parameter(name, text)
     return int(text)

@@ -112,9 +112,6 @@ class Signer:
         # Continuing from a copy takes half the time of starting with the key
         self._mac = hmac.new(b64decode(key), digestmod="sha256")
 
-    def sign(self, text: str) -> str:
-        return self._signature(text).decode()
-
     def signed(self, text: str, signature: str) -> bool:
         """Return whether the signature is that of the text, in constant time."""
         return hmac.compare_digest(self._signature(text), signature.encode("utf-8", "surrogatepass"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
-from tablepatterns.limits import DEFAULT_TIME_TO_LIVE, DEFAULT_VISIBILITY_TIMEOUT, MAX_PAGE_QUEUES
+from tablepatterns.limits import MAX_PAGE_QUEUES
 
 from ..errors import ServiceError
 from ..http.api import Service
 from ..http.errors import ErrorWriter
-from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required
+from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required_option
 from ..http.message import Response
 from ..http.sas import SharedAccess
 from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
@@ -30,14 +30,13 @@ from .call import (
     WRITE_METADATA,
     QueueCall,
 )
-from .xml import read_marker, read_text, write_peeked, write_put, write_queues, write_received
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT
+from .xml import read_marker, read_text, write_messages, write_queues
 
 _INCLUDES: Final = frozenset({"metadata"})
 _XML: Final = {"Content-Type": "application/xml"}
 _FRESH: Final = {"Cache-Control": "no-cache"}
 _FRESH_XML: Final = {**_XML, "Cache-Control": "no-cache", "Vary": "Origin"}
-_TIME_TO_LIVE: Final = int(DEFAULT_TIME_TO_LIVE.total_seconds())
-_VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def list_queues(call: QueueCall) -> Response:
@@ -82,11 +81,11 @@ def put_message(call: QueueCall) -> Response:
     call.begin("PutMessage", PUT)
     query = call.address.query
     visibility = read_number(query, "visibilitytimeout", 0)
-    time_to_live = read_number(query, "messagettl", _TIME_TO_LIVE)
+    time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
     call.notes.written = 1
-    return Response(201, {**_XML}, write_put(message))
+    return Response(201, {**_XML}, write_messages([message], has_texts=False))
 
 
 def get_messages(call: QueueCall) -> Response:
@@ -98,23 +97,23 @@ def _get(call: QueueCall) -> Response:
     call.begin("GetMessages", GET)
     query = call.address.query
     limit = read_number(query, "numofmessages", 1)
-    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
+    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", VISIBILITY_TIMEOUT))
     call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_FRESH_XML}, write_received(messages))
+    return Response(200, {**_FRESH_XML}, write_messages(messages))
 
 
 def _peek(call: QueueCall) -> Response:
     call.begin("PeekMessages", PEEK)
     messages = call.state.peek(call.resource, read_number(call.address.query, "numofmessages", 1))
     call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_FRESH_XML}, write_peeked(messages))
+    return Response(200, {**_FRESH_XML}, write_messages(messages, has_receipts=False))
 
 
 def update_message(call: QueueCall) -> Response:
     """Extend the invisibility of a message; a body replaces its text."""
     call.begin("UpdateMessage", UPDATE)
     query, target, body = call.address.query, call.target, call.request.body
-    receipt, visibility = required(query, "popreceipt"), read_number(query, "visibilitytimeout")
+    receipt, visibility = required_option(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
     message = call.state.update(target.resource, target.item, receipt, visibility, text)
     call.notes.written = 1
@@ -123,7 +122,7 @@ def update_message(call: QueueCall) -> Response:
 
 def delete_message(call: QueueCall) -> Response:
     call.begin("DeleteMessage", DELETE)
-    receipt = required(call.address.query, "popreceipt")
+    receipt = required_option(call.address.query, "popreceipt")
     call.state.remove(call.resource, call.target.item, receipt)
     call.notes.written = 1
     return Response(204, {})
@@ -135,9 +134,7 @@ def clear_messages(call: QueueCall) -> Response:
     return Response(204, {})
 
 
-_Handler: TypeAlias = Callable[[QueueCall], Response]
-
-_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+_HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("list", "GET"): list_queues,
     ("properties", "GET"): get_properties,
     ("properties", "PUT"): set_properties,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
@@ -17,8 +16,6 @@ from tablepatterns.limits import (
     MAX_MESSAGES_PER_GET,
     MAX_PAGE_QUEUES,
     MAX_VISIBILITY_TIMEOUT,
-    QUEUE_NAME_MAX_LENGTH,
-    QUEUE_NAME_MIN_LENGTH,
 )
 
 from .. import errors
@@ -31,6 +28,7 @@ from ..resources import (
     Settings,
     check_policies,
     check_range,
+    check_resource_name,
     checked_metadata,
     invalid_parameter,
     same_metadata,
@@ -43,7 +41,6 @@ NEVER: Final = -1
 """The time to live of a message that does not expire."""
 
 _PERMISSIONS: Final = "raup"
-_NAME_CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def _seconds(period: timedelta) -> int:
@@ -51,8 +48,8 @@ def _seconds(period: timedelta) -> int:
 
 
 _LONGEST: Final = _seconds(MAX_VISIBILITY_TIMEOUT)
-_TIME_TO_LIVE: Final = _seconds(DEFAULT_TIME_TO_LIVE)
-_TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
+TIME_TO_LIVE: Final = _seconds(DEFAULT_TIME_TO_LIVE)
+VISIBILITY_TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
 
 
 class Listed(NamedTuple):
@@ -117,7 +114,7 @@ class Queues(Settings):
 
     # -- Messages
 
-    def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = _TIME_TO_LIVE) -> Message:
+    def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = TIME_TO_LIVE) -> Message:
         """Add a message, and return it with a valid receipt; `visibility` is how long it is invisible."""
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         _check_time_to_live(time_to_live, visibility)
@@ -131,7 +128,7 @@ class Queues(Settings):
             home.put(message)
         return message
 
-    def get(self, queue: str, limit: int = 1, visibility: int = _TIMEOUT) -> list[Message]:
+    def get(self, queue: str, limit: int = 1, visibility: int = VISIBILITY_TIMEOUT) -> list[Message]:
         """Receive messages, which are then invisible for a while and may expire in it; each has a unique receipt."""
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         check_range("visibilitytimeout", visibility, 1, _LONGEST)
@@ -239,9 +236,4 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
         raise invalid_parameter("visibilitytimeout", visibility, reason)
 
 
-@lru_cache(maxsize=4096)
-def _check_name(name: str) -> None:
-    if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
-        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
-    if not _NAME_CHARACTERS.fullmatch(name):
-        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)
+_check_name = lru_cache(maxsize=4096)(check_resource_name)

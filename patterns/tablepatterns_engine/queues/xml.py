@@ -42,22 +42,13 @@ def read_text(body: bytes) -> str:
     return "".join(node.itertext())
 
 
-def write_put(message: Message) -> bytes:
-    return _write_messages([element("QueueMessage", _identity(message), _hold(message))])
-
-
-def write_received(messages: Iterable[Message]) -> bytes:
-    return _write_messages(
-        element("QueueMessage", _identity(message), _hold(message), _content(message)) for message in messages
-    )
-
-
-def write_peeked(messages: Iterable[Message]) -> bytes:
-    return _write_messages(element("QueueMessage", _identity(message), _content(message)) for message in messages)
-
-
-def _write_messages(messages: Iterable[str]) -> bytes:
-    return write_document(element("QueueMessagesList", *messages))
+def write_messages(messages: Iterable[Message], *, has_receipts: bool = True, has_texts: bool = True) -> bytes:
+    """Return received messages as a document; those of a peek have no receipts, and a sent one has no text."""
+    items: list[str] = []
+    for message in messages:
+        receipt, text = _hold(message) if has_receipts else "", _content(message) if has_texts else ""
+        items.append(element("QueueMessage", _identity(message), receipt, text))
+    return write_document(element("QueueMessagesList", *items))
 
 
 def _identity(message: Message) -> str:

@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Final, NamedTuple
+from typing import Final
 
 import h11
 
@@ -64,17 +64,6 @@ class Application:
 
     def handle(self, request: Request, port: int) -> Response:
         return self._api.handle(request, self._services[port])
-
-
-class Body(NamedTuple):
-    """What was read of a request's body.
-
-    :param content: the bytes, at most one more than the service accepts, so that it sees that they are too many
-    :param complete: whether all of it was read
-    """
-
-    content: bytes
-    complete: bool
 
 
 class Connection(asyncio.Protocol):
@@ -229,12 +218,12 @@ class Connection(asyncio.Protocol):
         if rejection is not None:
             self._send_text(rejection.status, rejection.text)
             return False
-        body = await self._read_body(self._application.max_body(self._port))
+        content, is_complete = await self._read_body(self._application.max_body(self._port))
         url = absolute(request.target.decode("latin-1"), f"http://{headers.get('host') or f'127.0.0.1:{self._port}'}")
         names = tuple(name.decode("latin-1") for name, _ in request.headers.raw_items())
-        call = Request(method, url, headers, body.content, self._client, names)
+        call = Request(method, url, headers, content, self._client, names)
         response = await asyncio.to_thread(self._application.handle, call, self._port)
-        await self._send(response, has_content=method != "HEAD", last=not body.complete)
+        await self._send(response, has_content=method != "HEAD", last=not is_complete)
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
@@ -246,8 +235,11 @@ class Connection(asyncio.Protocol):
             await self._arrived.wait()
         return event  # type: ignore[return-value]
 
-    async def _read_body(self, largest: int) -> Body:
-        """Return the body of a request; it is held once, and briefly an eighth more."""
+    async def _read_body(self, largest: int) -> tuple[bytes, bool]:
+        """Return the body of a request, held once and briefly an eighth more, and whether all of it was read.
+
+        It has at most one byte more than the service accepts, so that it sees that they are too many.
+        """
         began = time.monotonic()
         # A buffer returns its bytes without a copy; a list of pieces would be held twice while they are joined
         content = BytesIO()
@@ -258,10 +250,10 @@ class Connection(asyncio.Protocol):
             patience = began + SECONDS_TO_BEGIN + total / _SLOWEST - time.monotonic()
             event = await asyncio.wait_for(self._next_event(), patience)
             if not isinstance(event, h11.Data):
-                return Body(content.getvalue(), complete=True)
+                return content.getvalue(), True
             content.write(event.data[: max(largest + 1 - total, 0)])
             total += len(event.data)
-        return Body(content.getvalue(), complete=False)
+        return content.getvalue(), False
 
     async def _send(self, response: Response, *, has_content: bool, last: bool) -> None:
         """Send a response, or what its fault leaves of it; the connection ends with the `last` one."""

@@ -19,7 +19,6 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _LENGTH: Final = re.compile(r"\d{1,5}", re.ASCII)
 _UNUSUAL: Final = frozenset({"connection", "expect", "te", "trailer", "transfer-encoding", "upgrade"})
 """Headers that change how the message or the connection is read."""
-_KEEP_ALIVE: Final = "keep-alive"
 
 
 class Head(NamedTuple):
@@ -100,7 +99,7 @@ def _lower(name: str) -> str:
 
 def _only_keeps_alive(headers: Mapping[str, str]) -> bool:
     unusual = _UNUSUAL.intersection(headers)
-    return unusual == frozenset({"connection"}) and headers["connection"].lower() == _KEEP_ALIVE
+    return unusual == frozenset({"connection"}) and headers["connection"].lower() == "keep-alive"
 
 
 def write_response(response: Response) -> bytes:

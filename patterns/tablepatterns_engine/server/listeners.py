@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 import socket
 from base64 import b64decode
@@ -43,7 +42,7 @@ def _checked(key: str) -> str:
 def _is_base64(text: str) -> bool:
     try:
         b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return False
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from tablepatterns.filters import matcher
 
@@ -47,12 +47,11 @@ _ANSWERS: Final = {
     # A body sent to a table is an entity to the service, here one without keys
     "POST": errors.PROPERTIES_NEED_VALUE,
 }
-_CONTINUATION: Final = "x-ms-continuation-NextTableName"
 
 
 def query_tables(call: TableCall) -> Response:
     call.begin("QueryTables", LIST_TABLES)
-    query, renderer = call.target.query, call.renderer(_LIST)
+    query, renderer = call.address.query, call.renderer(_LIST)
     reject_unknown_options(query)
     _check_select(query.get("$select", ""))
     predicate, top = _predicate(query.get("$filter", "")), read_top(query)
@@ -62,7 +61,7 @@ def query_tables(call: TableCall) -> Response:
     call.notes.returned = len(names)
     headers = {"Content-Type": renderer.content_type}
     if following is not None:
-        headers[_CONTINUATION] = write_token(following)
+        headers["x-ms-continuation-NextTableName"] = write_token(following)
     return Response(200, headers, renderer.tables(names))
 
 
@@ -126,10 +125,8 @@ def reject_nested_path(call: TableCall) -> Response:
     raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
 
 
-_Handler: TypeAlias = Callable[[TableCall], Response]
-
 _SERVICE_KINDS: Final = frozenset({"properties", "stats", "table acl", "table properties"})
-_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+_HANDLERS: Final[dict[tuple[str, str], Callable[[TableCall], Response]]] = {
     ("tables", "GET"): query_tables,
     ("tables", "POST"): create_table,
     ("table entry", "GET"): get_table,
@@ -160,7 +157,7 @@ def _write_error(call: TableCall, error: ServiceError) -> Response:
     writer = ErrorWriter(call.id, call.now)
     if call.kind in _SERVICE_KINDS:
         return writer.of_service(error)
-    if errors_in_xml(call.request.headers.get("accept", ""), call.target.query.get("$format")):
+    if errors_in_xml(call.request.headers.get("accept", ""), call.address.query.get("$format")):
         return writer.in_xml(error)
     return writer.in_json(error)
 

@@ -91,10 +91,8 @@ def _unkeyed(address: Address, name: str) -> Target:
 
 
 def _service(query: Mapping[str, str]) -> str:
-    if query.get("restype") != "service":
-        return "service"
-    comp = query.get("comp")
-    return "properties" if comp == "properties" else "stats" if comp == "stats" else "service"
+    comp = query.get("comp", "")
+    return comp if query.get("restype") == "service" and comp in ("properties", "stats") else "service"
 
 
 def _table(query: Mapping[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -159,14 +158,12 @@ def read_token(token: str) -> str:
         raise ServiceError(errors.INVALID_INPUT)
     try:
         return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ServiceError(errors.INVALID_INPUT) from error
 
 
 _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
 _OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
-
-
 _POINT_QUERY: Final = QueryClass.POINT.label
 
 
@@ -186,7 +183,7 @@ def get_entity(call: TableCall) -> Response:
 
 def query_entities(call: TableCall) -> Response:
     """Return a page of the entities that `$filter` describes."""
-    query, table, notes = call.target.query, call.target.resource, call.notes
+    query, table, notes = call.address.query, call.target.resource, call.notes
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
     reject_unknown_options(query)

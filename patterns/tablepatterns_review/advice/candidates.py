@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -30,7 +30,7 @@ from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.limits import large_fields
 from . import changes
 from .changes import Change, key_table
-from .logs import RULES_OF_LOGS, to_blob_log
+from .logs import RULES_OF_LOGS, as_log
 
 _MOST_TABLES: Final = 100
 _TABLE_NAME: Final = 63
@@ -39,10 +39,7 @@ _TABLE_NAME: Final = 63
 
 @dataclass(frozen=True)
 class Target:
-    """What a finding is about.
-
-    :param part: what follows the set's name in its subject: an access pattern, or derived data
-    """
+    """What a finding is about; `part` is the access pattern or derived data that follows the set in its subject."""
 
     context: RuleContext
     finding: Finding
@@ -51,12 +48,10 @@ class Target:
 
     @property
     def asked(self) -> MeasuredQuery | None:
-        """The query that the finding is about."""
         return next((query for query in self.context.queries_of(self.declared) if query.query.name == self.part), None)
 
     @property
     def done(self) -> MeasuredWrite | None:
-        """The write that the finding is about."""
         return next((write for write in self.context.writes_of(self.declared) if write.write.name == self.part), None)
 
 
@@ -102,12 +97,6 @@ def _remove(target: Target) -> Iterator[Change]:
     yield changes.remove_derived(target.declared, target.part)
 
 
-def _whole_rows(target: Target) -> Iterator[Change]:
-    via = target.asked.via if target.asked else None
-    if via is not None:
-        yield from _with_key(target.declared, via, f"let {via.name!r} hold all properties")
-
-
 def _unique(target: Target) -> Iterator[Change]:
     via = _derived(target)
     if via is not None:
@@ -115,18 +104,13 @@ def _unique(target: Target) -> Iterator[Change]:
 
 
 def _derived(target: Target) -> Derived | None:
-    """Return the derived data that the finding is about."""
     return next((derived for derived in target.declared.derived if derived.name == target.part), None)
 
 
 def _with_key(
     declared_set: DeclaredSet, old: Derived, says: str, row: str | None = None, *, unique: bool | None = None
 ) -> Iterator[Change]:
-    """Yield an index with whole entities in place of one of the same partitions.
-
-    :param row: the template of its RowKeys; None for that of the old one
-    :param unique: whether its keys are unique; None if those of the old one are
-    """
+    """Yield an index with whole entities in place of an old one; what is None stays as it is there."""
     layout = declared_set.profile(old).layout
     if layout is None:
         return
@@ -185,7 +169,6 @@ def _encrypted(target: Target) -> Iterator[Change]:
 
 
 def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: Any) -> Change:
-    """Return the change that stores a set by another pattern."""
     return Change(declared_set.name, says, pattern, values={"pattern": pattern}, settings=settings)
 
 
@@ -259,7 +242,6 @@ def _escaped_text(target: Target) -> Iterator[Change]:
 
 
 def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Change]:
-    """Yield the key with another format of a field."""
     if kind_of(declared_set).shares_tables:
         old, spelling = declared_set.key, re.compile(rf"\{{{name}(:[^}}]*)?\}}")
         key = Key(spelling.sub(field, old.partition_template), spelling.sub(field, old.row_template))
@@ -277,12 +259,6 @@ def _count(target: Target) -> Iterator[Change]:
         yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
-def _primary_region(target: Target) -> Iterator[Change]:
-    query = target.asked
-    if query is not None and query.query.region == "secondary":
-        yield Change(target.declared.name, "read the primary region", access={query.query.name: {"region": "primary"}})
-
-
 def _conditional(target: Target) -> Iterator[Change]:
     if target.done is not None:
         name = target.done.write.name
@@ -291,7 +267,10 @@ def _conditional(target: Target) -> Iterator[Change]:
 
 
 def _blob_log(target: Target) -> Iterator[Change]:
-    yield from to_blob_log(target.declared, target.context.design)
+    log = as_log(target.declared, target.context.design)
+    if log is not None:
+        says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
+        yield Change(target.declared.name, says, "blob_log", log=log)
 
 
 def _not_by_time(target: Target) -> Iterator[Change]:
@@ -326,16 +305,14 @@ def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Cha
 
 
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
-    """Return the change that spreads each list or total over rows, in a table of their own.
-
-    In tables for periods, the rows stay with the entities, so that they are dropped with them.
-    """
+    """Return the change that spreads each list or total over rows, in a table of their own."""
     declared_set, placement, ids = target.declared, old.placement, old.key_list.name
     rows = rows_for(
         changes_of_busiest_row(declared_set, old, [write.write for write in target.context.writes_of(declared_set)])
     )
     words = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", old.name))
     where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
+    # In tables for periods, the rows stay with the entities, so that they are dropped with them
     is_own = kind_of(declared_set).time_field(declared_set) is None
     if not is_own and key.partition_template == declared_set.key.partition_template:
         # Rows that are updated later are in partitions of their own
@@ -358,7 +335,7 @@ def _as_index(
     declared_set: DeclaredSet, old: Derived, fields: Sequence[str], order: str | None = None, *, local: bool
 ) -> Iterator[Change]:
     """Yield an index by some fields in place of other derived data."""
-    others = replace(declared_set, derived=tuple(each for each in declared_set.derived if each is not old))
+    others = replace(declared_set, derived=tuple(derived for derived in declared_set.derived if derived is not old))
     query = Query("", dict.fromkeys(fields, "="), order=order)
     index = next(index_candidates(others, fields, query, local=local, name=old.name), None)
     if index is not None:
@@ -390,14 +367,16 @@ def _into_partition(target: Target) -> Iterator[Change]:
 
 
 def _fresh(target: Target) -> Iterator[Change]:
-    yield from _primary_region(target)
+    query = target.asked
+    if query is not None and query.query.region == "secondary":
+        yield Change(target.declared.name, "read the primary region", access={query.query.name: {"region": "primary"}})
     yield from _into_partition(target)
 
 
 def _with_all(target: Target) -> Iterator[Change]:
     via = target.asked.via if target.asked else None
-    yield from _whole_rows(target)
     if via is not None:
+        yield from _with_key(target.declared, via, f"let {via.name!r} hold all properties")
         yield from _list_elsewhere(replace(target, part=via.name))
 
 
@@ -409,10 +388,8 @@ def _in_one_table(target: Target) -> Iterator[Change]:
         if write is None or other_write is None or other_write.of.table.lower() == write.of.table.lower():
             continue
         one, key = write.of, other_write.of.key
-        if (
-            all(kind_of(declared_set).shares_tables for declared_set in (one, other_write.of))
-            and key.partition_template == one.key.partition_template
-        ):
+        shares_tables = kind_of(one).shares_tables and kind_of(other_write.of).shares_tables
+        if shares_tables and key.partition_template == one.key.partition_template:
             prefix = re.sub("[^a-z0-9]", "", other_write.of.shape.entity.lower())
             prefixed = Key(key.partition_template, f"{prefix}_{key.row_template}")
             there = _keys_in(target.context.design, one.table)
@@ -424,7 +401,6 @@ def _in_one_table(target: Target) -> Iterator[Change]:
 
 
 def _keys_in(design: Design, table: str) -> list[Key]:
-    """Return the keys of all rows in a table."""
     keys = [declared_set.key for declared_set in design.sets if declared_set.table.lower() == table.lower()]
     for declared_set in design.sets:
         for derived, profile in declared_set.profiles():
@@ -440,8 +416,7 @@ def _fewer_parts(target: Target) -> Iterator[Change]:
         yield Change(declared_set.name, says, declared_set.pattern, settings=settings)
 
 
-Maker: TypeAlias = Callable[[Target], Iterator[Change]]
-RULES_WITH_CHANGES: Final[Mapping[str, Maker]] = {
+RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = {
     "missing-index": _missing_index,
     "client-sort": _sorted_index,
     "log-data": _blob_log,

@@ -23,8 +23,6 @@ Values = Mapping[str, Any]
 class Change:
     """One change of a set. It alters the design, never what is asked of it.
 
-    :param set: the name of the set
-    :param says: what to do, in a few words
     :param pattern: the pattern that it uses, by its name in the catalog; None if it uses none
     :param corrects: the subject whose flaws of the file it corrects
     :param values: the key, table, pattern or retention of the set
@@ -49,10 +47,6 @@ class Change:
     log: DeclaredLog | None = None
 
     def applied(self, design: Design) -> Design:
-        """Return the design with this change.
-
-        :raises BadInput: it cannot be made
-        """
         if self.log is not None:
             logs = {**{log.name: log for log in design.logs}, self.log.name: self.log}
             sets = tuple(declared_set for declared_set in design.sets if declared_set.name != self.set)
@@ -88,7 +82,7 @@ class Change:
 class DerivedChange:
     """Derived data that is added, replaced or removed.
 
-    :param new: the new derived data; None to remove it
+    :param new: None to remove it
     :param table: the new derived data as a design file has it
     :param name: the name of the old derived data; None to add
     :param at: its position in the set
@@ -100,7 +94,6 @@ class DerivedChange:
     at: int = 0
 
     def applied(self, derived: tuple[Derived, ...]) -> tuple[Derived, ...]:
-        """Return the derived data of a set with this change."""
         added = () if self.new is None else (self.new,)
         if self.name is None:
             return (*derived, *added)
@@ -125,18 +118,13 @@ def key_table(key: Key) -> dict[str, str]:
 def put_derived(
     declared_set: DeclaredSet, derived: Derived, pattern: str, table: Values, says: str, *, replaces: str | None = None
 ) -> Change:
-    """Return the change that adds derived data, or puts it in place of that of a name.
-
-    :param table: the derived data as a design file has it, without its pattern and name
-    """
-    change = DerivedChange(derived, {"pattern": pattern, **table, "name": derived.name}, replaces)
-    if replaces is not None:
-        change = replace(change, at=_position(declared_set, replaces))
+    """Return the change that adds or replaces derived data; `table` has neither its pattern nor its name."""
+    at = 0 if replaces is None else _position(declared_set, replaces)
+    change = DerivedChange(derived, {"pattern": pattern, **table, "name": derived.name}, replaces, at)
     return Change(declared_set.name, says, pattern, derived=change)
 
 
 def remove_derived(declared_set: DeclaredSet, name: str) -> Change:
-    """Return the change that removes derived data."""
     derived = DerivedChange(None, {}, name, _position(declared_set, name))
     return Change(declared_set.name, f"remove {name!r}", derived=derived)
 
@@ -164,7 +152,6 @@ def put_index(
 
 
 def key_text(key: Key) -> str:
-    """Return a key as a report shows it."""
     return f"({key.partition_template}, {key.row_template})"
 
 

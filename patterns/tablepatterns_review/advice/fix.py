@@ -16,11 +16,7 @@ from .logs import table_of
 
 
 def fixed_text(text: str, change: Change) -> str:
-    """Return the text of a design file with a change.
-
-    :param text: the design file, which can be read
-    :raises BadInput: it has no set of this name
-    """
+    """Return the text of a design file with a change."""
     document: Any = tomlkit.parse(text)
     sets, logs = (cast("list[Any]", document.get(section, [])) for section in ("set", "blob_log"))
     table = next((table for table in [*sets, *logs] if table.get("name") == change.set), None)

@@ -30,14 +30,13 @@ _CONTAINER: Final = 63
 
 def as_log(declared_set: DeclaredSet, design: Design) -> DeclaredLog | None:
     """Return a set as a blob log; None if it is changed, has other parts, or is not only read by time spans."""
-    other_names = {name for declared_set in design.sets for write in declared_set.writes for name in write.atomic_with}
-    rate = sum(write.rate for write in declared_set.writes)
+    other_names = {name for other in design.sets for write in other.writes for name in write.atomic_with}
+    rate, shape = sum(write.rate for write in declared_set.writes), declared_set.shape
     if declared_set.derived or declared_set.mappings or declared_set.access or not rate:
         return None
-    if any(
-        write.operation != "insert" or write.atomic_with or write.name in other_names for write in declared_set.writes
-    ):
-        return None
+    for write in declared_set.writes:
+        if write.operation != "insert" or write.atomic_with or write.name in other_names:
+            return None
     reads = [_as_read(declared_set, query, rate) for query in declared_set.queries]
     if not reads or None in reads:
         return None
@@ -46,10 +45,8 @@ def as_log(declared_set: DeclaredSet, design: Design) -> DeclaredLog | None:
         name=declared_set.name,
         container=_container(declared_set.name),
         service=_container(declared_set.name),
-        size=sum(
-            _text_size(name, field) for name, field in declared_set.shape.fields.items() if field.type != "datetime"
-        ),
-        count=declared_set.shape.count,
+        size=sum(_text_size(name, field) for name, field in shape.fields.items() if field.type != "datetime"),
+        count=shape.count,
         retention_days=None if declared_set.retention is None else declared_set.retention.days,
         flush_seconds=min(_FLUSHED, fresh),
         writes=tuple(LogWrite(write.name, write.rate, write.peak, write.writers) for write in declared_set.writes),
@@ -81,16 +78,6 @@ def _text_size(name: str, field: Field) -> int:
 def _container(name: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", name).lower()).strip("-")
     return f"{words[: _CONTAINER - 4].strip('-') or 'blob'}-log"
-
-
-def to_blob_log(declared_set: DeclaredSet, design: Design) -> Iterator[Change]:
-    """Yield the change that writes a log to blobs instead of a table."""
-    log = as_log(declared_set, design)
-    if log is None:
-        return
-
-    says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
-    yield Change(declared_set.name, says, "blob_log", log=log)
 
 
 def table_of(log: DeclaredLog) -> dict[str, Any]:
@@ -128,6 +115,5 @@ def _changed(log: DeclaredLog, says: str, **options: Any) -> Change:
     return Change(log.name, says, settings=options, log=replace(log, **options))
 
 
-Maker = Callable[[DeclaredLog], Iterator[Change]]
-RULES_OF_LOGS: Final[dict[str, Maker]] = {"small-flushes": larger_flushes}
+RULES_OF_LOGS: Final[dict[str, Callable[[DeclaredLog], Iterator[Change]]]] = {"small-flushes": larger_flushes}
 """The changes that may remove a finding about a blob log."""

@@ -26,12 +26,7 @@ def with_tested_advice(
     """Return the findings with advice that was tried, and the change of each.
 
     A change is given if it removes the finding and causes no serious one, neither alone nor with the others. Findings
-    that one change removes are one finding, that of the worst. Where each change that was tried causes others, the
-    finding says so.
-
-    :param reviewed: the design as it is
-    :param simulate: reviews a changed design, without advice
-    :param may_test: whether another change may be tested
+    that one change removes are one finding, that of the worst.
     """
     remaining_findings = list(reviewed.findings)
     advised: list[tuple[Finding, Change | None]] = []
@@ -42,7 +37,10 @@ def with_tested_advice(
             continue
         change, after, why = _best_that_works(context, finding, remaining_findings, reviewed, simulate)
         if change is None or after is None:
-            better = f"{why} {_OTHERWISE}" if why is not None else f"{finding.better} {_untested(finding)}"
+            rule = next(rule for rule in RULES if rule.name == finding.rule)
+            reason = rule.why_not_automatic or "no tested change resolves the finding"
+            untested = f"{finding.better} No automatic change: {reason}."
+            better = untested if why is None else f"{why} {_OTHERWISE}"
             advised.append((replace(finding, better=better), None))
             continue
         there = set(map(_key, after.findings))
@@ -55,12 +53,6 @@ def with_tested_advice(
     advised = _together(advised, reviewed, simulate)
     numbered = [replace(finding, fix=at if change else None) for at, (finding, change) in enumerate(advised, start=1)]
     return tuple(numbered), tuple(change for _, change in advised)
-
-
-def _untested(finding: Finding) -> str:
-    """Say that advice was not simulated, and why."""
-    rule = next(rule for rule in RULES if rule.name == finding.rule)
-    return f"No automatic change: {rule.why_not_automatic or 'no tested change resolves the finding'}."
 
 
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
@@ -125,8 +117,6 @@ def _best_that_works(
 
     It is the first one that also removes most of the other findings about the same subject: two changes of one index
     would undo each other.
-
-    :param remaining_findings: the other findings
     """
     why: str | None = None
     same = {_key(other) for other in remaining_findings if other.subject == finding.subject}
@@ -153,7 +143,6 @@ def _best_that_works(
 
 
 def _key(finding: Finding) -> tuple[str, str]:
-    """Return what makes two findings the same."""
     return finding.rule, finding.subject
 
 

@@ -37,7 +37,6 @@ def questions(
 ) -> list[Question]:
     """Return about `most` sample calls of an access pattern, with weights; of few partitions, each is read.
 
-    :param shape: the shape of the sample
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
     """
@@ -49,8 +48,8 @@ def questions(
     for number in range(len(sample.stored)):
         groups.setdefault(tuple(sample.ranks[name][number] for name in grouped_by), []).append(number)
     weights = {
-        ranks: (len(each) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
-        for ranks, each in sorted(groups.items())
+        ranks: (len(numbers) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
+        for ranks, numbers in sorted(groups.items())
     }
     total = math.fsum(weights.values())
     remaining_names = [] if as_entity else [name for name in names if name not in grouped_by]
@@ -184,20 +183,16 @@ class _Filling:
             case Not(term=term):
                 return Not(self.fill(term))
             case Comparison():
-                return self._filled(expression)
+                value = self._value(expression)
+                return expression if value is None else Comparison(expression.name, expression.operator, value)
             case _:
                 return expression
-
-    def _filled(self, comparison: Comparison) -> Filter:
-        value = self._value(comparison)
-        return comparison if value is None else Comparison(comparison.name, comparison.operator, value)
 
     def _value(self, comparison: Comparison) -> Any:
         is_row = comparison.name == "RowKey"
         if comparison.operator in ("eq", "ne"):
-            if is_row:
-                self._rows += 1
-            at = (self._rows - 1) % len(self._partition) if is_row else 0
+            at = self._rows % len(self._partition) if is_row else 0
+            self._rows += is_row
             return self._of(comparison.name, self._partition[at])
         of = self._partition if is_row else self._stored
         values = sorted(value for row in of if (value := self._of(comparison.name, row)) is not None)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from math import isclose
 from typing import Any, Final
 
 from tablepatterns.cost import Cost
@@ -101,11 +100,9 @@ def mean(weighted_costs: Sequence[tuple[CallCost, float]]) -> CallCost:
 
 
 def _mean(weighted: Sequence[tuple[float, float]]) -> float:
-    first = weighted[0][0] if weighted else 0.0
+    values = {value for value, _ in weighted} or {0.0}
     # The mean of equal values is that value, regardless of rounding
-    return (
-        first if all(value == first for value, _ in weighted) else math.fsum(value * each for value, each in weighted)
-    )
+    return values.pop() if len(values) == 1 else math.fsum(value * weight for value, weight in weighted)
 
 
 _BY_LABEL: Final = {query_class.label: query_class for query_class in QueryClass}
@@ -120,10 +117,8 @@ def scaled(
     *,
     has_declared_results: bool = False,
 ) -> CallCost:
-    """Return the cost of a call with all declared entities.
+    """Scale the cost of a call from the sample, where `likely` is its estimate, to all entities, where `expected` is.
 
-    :param likely: its expected cost with the sample
-    :param expected: its expected cost with all entities
     :param empty: the size of a response without entities
     """
     if likely == expected or not call_cost.requests:
@@ -132,15 +127,14 @@ def scaled(
     examined = call_cost.examined * _ratio(expected.examined, likely.examined)
     if has_declared_results and call_cost.returned:
         # The declared number of results is a whole number in the sample
-        examined = expected.returned if isclose(examined, returned) else examined
+        examined = expected.returned if math.isclose(examined, returned) else examined
         returned = expected.returned
     more = expected.requests - likely.requests
     if way.method == "find_all":
         # A point query for each entity
         more = call_cost.requests * (_ratio(expected.examined, likely.examined) - 1)
-    bytes_per_row = (
-        max(0.0, call_cost.bytes_out - call_cost.requests * empty) / call_cost.returned if call_cost.returned else 0.0
-    )
+    bytes_of_rows = max(0.0, call_cost.bytes_out - call_cost.requests * empty)
+    bytes_per_row = bytes_of_rows / call_cost.returned if call_cost.returned else 0.0
     # A list in a blob takes one read, regardless of its length; each entity reads its own blobs
     lists = 1.0 if way.method == "find_all" and call_cost.blob_reads else 0.0
     blob_reads = lists + (call_cost.blob_reads - lists) * (returned / call_cost.returned if call_cost.returned else 1.0)

@@ -228,10 +228,7 @@ class Plans:
 
 
 def _type_of(comparison: Comparison) -> FieldType:
-    for kind, field_type in _TYPES.items():
-        if issubclass(comparison.kind, kind):
-            return field_type
-    return "string"
+    return next((field_type for kind, field_type in _TYPES.items() if issubclass(comparison.kind, kind)), "string")
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:
@@ -258,7 +255,6 @@ def _call(way: Way, values: Mapping[str, object], expression: Filter) -> Better:
 
 
 def _declaration(index: IntraPartitionIndex | InterPartitionIndex, query_class: QueryClass) -> Better:
-    """Return the advice to declare an index."""
     place = "inter" if index.is_eventual else "intra"
     words = f"declare an index {index.name}"
     if index.is_eventual:

@@ -104,7 +104,7 @@ class QueryPlan:
         return Group(Text(self.query or "(no filter)", style="bold"), "", grid)
 
     def _lines(self) -> list[tuple[str, str]]:
-        found = [
+        labeled = [
             ("Class", self.query_class.label),
             ("Why", self.reason),
             ("Reads", self.reads),
@@ -112,7 +112,7 @@ class QueryPlan:
             ("Rule", self.rule),
             ("Guide", self.guide),
         ]
-        return found if self.better else [*found, ("Better", self.advice)]
+        return labeled if self.better else [*labeled, ("Better", self.advice)]
 
 
 def _as_text(better: Better) -> str:

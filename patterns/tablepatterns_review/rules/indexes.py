@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
-from tablepatterns.figures import number, often, size
+from tablepatterns.figures import number, often
 from tablepatterns.key import Key
 
-from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet, Field
 from ..key_parts import pieces_of
 from ..measure.sample import found_by, names_one, values_of
@@ -119,7 +118,6 @@ def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findi
 
 
 def _words(declared_set: DeclaredSet, index: Derived) -> tuple[str, dict[str, str]]:
-    """Return the subject of a finding about an index, and its words."""
     return part_of(declared_set.name, index.name), {"index": repr(index.name), "set": declared_set.name}
 
 
@@ -143,9 +141,8 @@ def _redundant(context: RuleContext, declared_set: DeclaredSet) -> dict[str, Der
 def _says_the_same(layout: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
     """Whether other rows have the order of these rows, and all their properties."""
     wanted, order = _order(layout.key), _order(other.key)
-    if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
-        return False
-    if wanted == order and not is_first:
+    is_other_order = wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]
+    if is_other_order or (wanted == order and not is_first):
         return False
     return other.include is None or (
         layout.include is not None and layout.include <= other.include | set(other.key.fields)
@@ -155,11 +152,9 @@ def _says_the_same(layout: RowLayout, other: RowLayout, *, is_first: bool) -> bo
 def _is_beginning(
     context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout, other: RowLayout
 ) -> bool:
-    """Whether an index sorts by the leading fields of other rows, which can then answer its queries.
-
-    Fields of the primary key at the end of the index only make its keys unique, unless a query uses them.
-    """
+    """Whether an index sorts by the leading fields of other rows, which can then answer its queries."""
     wanted, order = _order(layout.key), _order(other.key)
+    # Fields of the primary key at the end of the index only make its keys unique, unless a query uses them
     row = list(wanted[1])
     while row and row[-1][0] in declared_set.key.row_fields:
         row.pop()
@@ -179,7 +174,6 @@ def _plain(field: tuple[str, str]) -> tuple[str, str]:
 
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the fields of PartitionKey and RowKey with their formats."""
     partition, row = (
         [(piece.name, piece.spec) for piece in pieces_of(template) if piece.name]
         for template in (key.partition_template, key.row_template)
@@ -238,13 +232,7 @@ def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
 
 
 def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:
-    """Return the properties that a query needs and the index lacks."""
     if layout.include is None:
         return []
     held = {*layout.include, *layout.key.fields, *query.of.key.fields}
     return [name for name in query.query.select or query.of.shape.fields if name not in held]
-
-
-def copies_take(declared_set: DeclaredSet) -> str:
-    """Return the formatted size of a copy of each entity."""
-    return size(primary_sizes(declared_set).row * declared_set.shape.count)

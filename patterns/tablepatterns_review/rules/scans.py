@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.cost import Cost
-from tablepatterns.figures import counted, listed, number, often
+from tablepatterns.figures import counted, listed, number, often, size
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 
+from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
 from ..model import Finding, Severity
@@ -25,7 +26,6 @@ from .context import (
     wanted,
     waste_severity,
 )
-from .indexes import copies_take
 from .rule import Rule, entities, severity_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
@@ -188,11 +188,9 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _is_served(query: MeasuredQuery) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
-    if "contains" in query.query.known.values():
-        # Text search has a rule of its own
-        return True
-    if query.query.count_only and query.query.rate >= ONCE_AN_HOUR:
-        # Frequent counts have a rule of their own: a stored count needs no index
+    is_frequent_count = query.query.count_only and query.query.rate >= ONCE_AN_HOUR
+    if is_frequent_count or "contains" in query.query.known.values():
+        # Frequent counts and text search have rules of their own
         return True
     by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
     return by_list or (
@@ -201,7 +199,6 @@ def _is_served(query: MeasuredQuery) -> bool:
 
 
 def _reads(query: MeasuredQuery) -> str:
-    """Describe how many entities a query reads and returns, and how often."""
     call = query.measured
     label = "reads" if call.query_class is None else f"is a {call.query_class.label}: it reads"
     found = f"{entities(call.examined)} to return {number(wanted(call))}"
@@ -209,7 +206,6 @@ def _reads(query: MeasuredQuery) -> str:
 
 
 def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Finding:
-    """Return the finding about a query that reads many entities it does not return."""
     text, words = query.query.filter, {"reads": _reads(query)}
     keys = point_keys(parse(text)) if text is not None and " or " in text else None
     if keys:
@@ -225,21 +221,20 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
     if index is None:
         rule = TABLE_SCAN if query.measured.query_class is QueryClass.TABLE_SCAN else PARTITION_SCAN
         reason = f"; {classify(parse(text)).reason}" if text else ""
-        if is_job:
-            return rule.finding(severity, query, better=_JOB, pattern="parallel_reads", reason=reason, **words)
-        return rule.finding(severity, query, reason=reason, **words)
-    words |= {"properties": listed(fields), "code": code_of(index), "size": copies_take(query.of)}
+        better, pattern = (_JOB, "parallel_reads") if is_job else (None, None)
+        return rule.finding(severity, query, better=better, pattern=pattern, reason=reason, **words)
+    copies = size(primary_sizes(query.of).row * query.of.shape.count)
+    words |= {"properties": listed(fields), "code": code_of(index), "size": copies}
+    better = pattern = None
+    equal = [name for name in fields if query.known[name] == "="]
     if index.is_eventual:
         rate = sum(write.write.rate for write in context.writes_of(query.of))
         written = f" ({often(rate)})" if rate else ""
         better = _INDEX_ELSEWHERE.format(written=written, cost=COPY_ELSEWHERE, **words)
-        return MISSING_INDEX.finding(
-            severity, query, better=better, pattern="inter_partition_index", fields=fields, **words
-        )
-    equal = [name for name in fields if query.known[name] == "="]
-    has_lists = bool(equal) and is_shared(query.of, equal)
-    with_lists = f"{MISSING_INDEX.better.format_map(words)} {_LISTS}" if has_lists else None
-    return MISSING_INDEX.finding(severity, query, better=with_lists, fields=fields, **words)
+        pattern = "inter_partition_index"
+    elif equal and is_shared(query.of, equal):
+        better = f"{MISSING_INDEX.better.format_map(words)} {_LISTS}"
+    return MISSING_INDEX.finding(severity, query, better=better, pattern=pattern, fields=fields, **words)
 
 
 def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
@@ -247,10 +242,10 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "take": str(query.query.take), "field": field}
     is_time = field not in fields or fields[field].type == "datetime"
+    better = pattern = None
     if order.startswith("-") and is_time and partition_known(query):
-        better = _NEWEST_FIRST.format(field=field)
-        return CLIENT_SORT.finding(severity, query, better=better, pattern="log_tail", **words)
-    return CLIENT_SORT.finding(severity, query, **words)
+        better, pattern = _NEWEST_FIRST.format(field=field), "log_tail"
+    return CLIENT_SORT.finding(severity, query, better=better, pattern=pattern, **words)
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:

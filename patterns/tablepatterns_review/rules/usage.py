@@ -97,7 +97,6 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
-    """Yield what a query asks for that the service cannot do: to search texts, to count, and to skip."""
     asked, read = query.query, query.measured.examined
     words = {"read": entities(read), "returned": number(wanted(query.measured)), "rate": often(asked.busiest)}
     if parts := [name for name, how in asked.known.items() if how == "contains"]:
@@ -107,9 +106,8 @@ def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
         is_small = read <= MAX_PAGE_ENTITIES or asked.rate < ONCE_AN_HOUR
         count = severity_of(read * asked.busiest, serious=HEAVY, warning=NOTICEABLE, note=inf if is_small else 0.0)
         if count is not None and read > 1:
-            yield COUNT_BY_READING.finding(
-                count, query, names=listed([*asked.known]) if asked.known else "the set", **words
-            )
+            names = listed([*asked.known]) if asked.known else "the set"
+            yield COUNT_BY_READING.finding(count, query, names=names, **words)
     if asked.skip:
         severity = Severity.WARNING if asked.skip * asked.busiest >= NOTICEABLE else Severity.NOTE
         yield DEEP_PAGING.finding(severity, query, skipped=entities(asked.skip), take=number(asked.take or 0), **words)
@@ -119,13 +117,10 @@ def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
     if write.operation != "update" or not write.overwrite:
         return
-    own = set(write.changes)
-    others = [other.write for other in context.writes_of(done.of) if other.write is not write]
-    writers = write.writers + sum(
-        other.writers
-        for other in others
-        if other.operation == "update" and (not own or not other.changes or own.intersection(other.changes))
-    )
+    own, writers = set(write.changes), write.writers
+    for other in (other.write for other in context.writes_of(done.of) if other.write is not write):
+        if other.operation == "update" and (not own or not other.changes or own.intersection(other.changes)):
+            writers += other.writers
     if writers > 1:
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
         yield LOST_UPDATE.finding(Severity.WARNING, done, changes=changes, writers=plural(writers, "writer"), rate=rate)

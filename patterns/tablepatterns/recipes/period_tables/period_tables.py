@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
@@ -22,7 +22,7 @@ from ...entity_set.hooks import Selection
 from ...entity_set.internals import adapter_or_none
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.range_query import partitions_of
-from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
+from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired, locating
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
@@ -42,6 +42,7 @@ from ..log_tail import LogTail
 from .period import Period, PeriodTable, Retention, instant_of, slots_before
 
 Inner: TypeAlias = EntitySet[Account, Any] | DataSeries[Account, Any]
+T = TypeVar("T")
 Set_co = TypeVar("Set_co", bound=Inner, covariant=True)
 
 _LAST_LABEL: Final = "9999Z"
@@ -243,21 +244,26 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if start < self._retention.first_kept(self.account.now()):
             return None
         own_key = self.key if selection.via is None else selection.via.key
-        return await self._entity_set(start)._one(selection._replace(fields=_known(own_key, selection.fields)))
+        inner = self._entity_set(start)
+        return await _located(inner, inner._one(selection._replace(fields=_known(own_key, selection.fields))))
 
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
         self.key.range(selection.fields)
         starts = await self._periods_to_read()
         for start in reversed(starts) if self._newest_first else starts:
-            async for entity in self._entity_set(start)._items(selection, size):
-                yield entity
+            inner = self._entity_set(start)
+            with locating(inner.location):
+                async for entity in inner._items(selection, size):
+                    yield entity
 
     async def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[Entity, None]:
         for start in await self._periods_to_read():
-            async for entity in self._entity_set(start)._matching(where, allow, select):
-                yield entity
+            inner = self._entity_set(start)
+            with locating(inner.location):
+                async for entity in inner._matching(where, allow, select):
+                    yield entity
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
         stamped = {self.at: self.account.now()} | without_none(entity)
@@ -265,33 +271,37 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
             return await log.append(stamped, retry_for=retry_for)
-        return await inner._create(stamped, retry_for)
+        return await _located(inner, inner._create(stamped, retry_for))
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> Entity:
         inner = self._set_of(entity, entity if changes is None else None)
-        return await inner._change(entity, changes, retry_for)
+        return await _located(inner, inner._change(entity, changes, retry_for))
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
-        await self._set_of(entity)._remove(entity, retry_for)
+        inner = self._set_of(entity)
+        await _located(inner, inner._remove(entity, retry_for))
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> Entity:
         inner = self._set_of(entity, None if in_part else entity)
-        return await inner._upsert(entity, retry_for, in_part=in_part)
+        return await _located(inner, inner._upsert(entity, retry_for, in_part=in_part))
 
     async def _overwrite(
         self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float
     ) -> Entity:
         inner = self._set_of(entity, entity if changes is None else None)
-        return await inner._overwrite(entity, changes, etag, retry_for)
+        return await _located(inner, inner._overwrite(entity, changes, etag, retry_for))
 
     async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
-        await self._set_of(entity)._remove_any(entity, etag, retry_for)
+        inner = self._set_of(entity)
+        await _located(inner, inner._remove_any(entity, etag, retry_for))
 
     async def _update(self, change: Modify, key: Fields, retry_for: float) -> Entity:
-        return await self._set_of(key)._update(change, _known(self.key, key), retry_for)
+        inner = self._set_of(key)
+        return await _located(inner, inner._update(change, _known(self.key, key), retry_for))
 
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> Entity:
-        return await self._set_of(entity)._rename(entity, fields, retry_for)
+        inner = self._set_of(entity)
+        return await _located(inner, inner._rename(entity, fields, retry_for))
 
     def _key_of(self, entity: Mapping[str, Any]) -> Fields:
         return _known(self.key, entity)
@@ -571,3 +581,9 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return those fields that are part of a key, without the instant that only determines the table."""
     return {name: fields[name] for name in fields if name in key.fields}
+
+
+async def _located(inner: EntitySet[Account], call: Awaitable[T]) -> T:
+    """Await a call of the set of a period; its errors name the table."""
+    with locating(inner.location):
+        return await call
