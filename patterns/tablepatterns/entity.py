@@ -137,6 +137,11 @@ def entity_of_keys(partition_key: str, row_key: str, etag: str | None, write_ids
     return entity
 
 
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value: None counts as missing."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def identify(entity: Entity, row: Entity) -> None:
     """Give an entity the keys, the ETag, the Timestamp and the write ids of a row."""
     entity.partition_key, entity.row_key, entity.etag = row.partition_key, row.row_key, row.etag

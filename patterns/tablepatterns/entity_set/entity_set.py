@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..entity import Entity, reading_of, remember, write_ids_of
+from ..entity import Entity, reading_of, remember, without_none, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -506,7 +506,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
     def _checked_fields(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
         if self.schema is not None:
             self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
-        return {name: value for name, value in fields.items() if value is not None}
+        return without_none(fields)
 
     def _as_read(self, entity: Mapping[str, Any], *, require_whole: bool) -> tuple[Reading, Entity]:
         reading = reading_of(entity)

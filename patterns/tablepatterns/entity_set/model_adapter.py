@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Generic, TypeVar, cast
 
-from ..entity import Entity, reading_of
+from ..entity import Entity, reading_of, without_none
 from ..errors import NOT_SHOWN, BadDesign, BadInput, UnrecognizedEntity, message_of
 from ..key import Key
 from ..models.instances import INSTANCES, can_be_remembered
@@ -78,7 +78,7 @@ class ModelAdapter(Generic[M]):
 
     def check(self, fields: Mapping[str, Any]) -> None:
         """Reject the stored form of an entity that does not fit the model."""
-        entity = Entity({name: value for name, value in fields.items() if value is not None})
+        entity = Entity(without_none(fields))
         model, version = self.types.of_entity(entity)
         model.accepted(model.upgraded(entity, version))
 
@@ -97,7 +97,7 @@ class ModelAdapter(Generic[M]):
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
         model, version = self.types.of_entity(entity)
         fields = self.types.marked(model.upgraded(entity, version) | dict(changes), model)
-        fields = model.accepted({name: value for name, value in fields.items() if value is not None}, entity)
+        fields = model.accepted(without_none(fields), entity)
         entity.clear()
         entity.update(fields)
 
@@ -123,7 +123,7 @@ class ModelAdapter(Generic[M]):
                 raise BadInput("changes", name, rule, "use one of them")
         fields = {name: self.model.field(name, value) for name, value in changes.items()}
         # A change to None keeps what is stored
-        return {name: value for name, value in fields.items() if value is not None}
+        return without_none(fields)
 
     def remembered(self, instance: object) -> Entity:
         """Return a copy of the entity of an instance, to be written."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
-from ..entity import Entity, storable, write_ids_of
+from ..entity import Entity, storable, without_none, write_ids_of
 from ..entity_set.derived import (
     Announcer,
     Change,
@@ -161,8 +161,7 @@ class CopiedFields(Copies):
 
     def copied(self, fields: Fields) -> dict[str, Any]:
         """Return the copies of an entity's fields."""
-        copies = {copy_name: fields.get(name) for name, copy_name in self.copies.items()}
-        return {copy_name: value for copy_name, value in copies.items() if value is not None}
+        return without_none({copy_name: fields.get(name) for name, copy_name in self.copies.items()})
 
     def reference(self, key: Key, fields: Fields) -> dict[str, Any]:
         """Return the key fields of the entity that an entity refers to."""

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from ..argument_types import check_least, checked
 from ..arguments import fields_of
+from ..entity import without_none
 from ..entity_set.call_types import writing
 from ..entity_set.commit import E
 from ..entity_set.derived import Derived
@@ -115,8 +116,7 @@ class LogTail(EntitySet[Account_co, E]):
 
     def _completed(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of an entry with its instant and its id."""
-        entry_fields = {name: value for name, value in entity.items() if value is not None}
-        return {self.at: self.account.now(), self.entry: uuid4(), **entry_fields}
+        return {self.at: self.account.now(), self.entry: uuid4(), **without_none(entity)}
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:

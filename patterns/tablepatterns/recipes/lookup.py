@@ -135,8 +135,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
     def forget(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Remove a key from the cache; without fields, every key. Cost: nothing.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key, or none
+        The parameters are those of `get`.
         """
         key_fields = stored_fields(self._models, fields_of(key, fields))
         self._cache.drop(self.entity_set.key.format(key_fields) if key_fields and not self.whole_table else None)

@@ -260,7 +260,7 @@ class Worker(Pattern[Account_co]):
 
         :param queue: the queue that they come from, and go back to
         :param count: the maximum number, 1 to 32
-        :param message_id: the `id` of the only message to move, among the first `count`; None for all
+        :param message_id: the `id` of the only message, among the first `count`; None for all
         """
         served_queue, sent_count = self._of(queue), 0
         for message in await self._receive_poison(served_queue, count, message_id):
@@ -279,9 +279,7 @@ class Worker(Pattern[Account_co]):
 
         Cost: with one message 2 queue transactions, as much as 22 table operations; one more for each further one.
 
-        :param queue: the queue that they come from
-        :param count: the maximum number, 1 to 32
-        :param message_id: the `id` of the only message to delete, among the first `count`; None for all
+        The parameters are those of `requeue`.
         """
         served_queue = self._of(queue)
         messages = await self._receive_poison(served_queue, count, message_id)

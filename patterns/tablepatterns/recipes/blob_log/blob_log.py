@@ -124,13 +124,12 @@ class BlobLog(Pattern[Account_co]):
         is read once. Cost: none, or that of a flush of the previous buffer; with `write_through`, that of a flush: 1
         blob write transaction, as much as 139 table operations.
 
-        :param level: such as `ERROR`; up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
-        :param message: any text
-        :param fields: more texts by name
         :param at: an aware datetime; None for now, by the account's clock
         :param entry_id: a unique id; None to generate one
         :raises BadInput: the level, the instant or a text is invalid
         :raises LimitExceeded: the entry is longer than 4 MiB
+
+        The other parameters are those of `LogEntry`.
         """
         now = self.account.now()
         entry = LogEntry(at or now, level, message, fields or {}, entry_id or uuid4())

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 from ...argument_types import check_least, checked
 from ...arguments import fields_of
 from ...edm import Ticks
-from ...entity import Entity, Modify
+from ...entity import Entity, Modify, without_none
 from ...entity_set.calls import SetCalls
 from ...entity_set.compatibility import check_within
 from ...entity_set.derived import Fields
@@ -266,8 +266,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
                     yield entity
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
-        entity_fields = {name: value for name, value in entity.items() if value is not None}
-        stamped = {self.at: self.account.now()} | entity_fields
+        stamped = {self.at: self.account.now()} | without_none(entity)
         inner = self._set_of(stamped, stamped)
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
@@ -506,10 +505,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Use it to archive their entities before you drop them. Cost: 1 transaction per 1,000 tables.
 
-        :param now: as for `drop_expired`
-        :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant
-
-        Guide: high volume delete pattern.
+        The parameters and errors are those of `drop_expired`. Guide: high volume delete pattern.
         """
         if self.retention is None:
             raise BadInput("retention", None, "periods are kept indefinitely", "set a retention")
@@ -532,7 +528,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         transaction per 1,000 tables to list them, and 1 for each table dropped.
 
         :param now: drop only what had expired at this time in the past, to allow for clock skew between writers
-        :raises BadInput: the retention is indefinite, or `now` is in the future
+        :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant
 
         Guide: high volume delete pattern.
         """

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
-from ...entity import Entity, identify, reading_of, remember
+from ...entity import Entity, identify, reading_of, remember, without_none
 from ...entity_set.calls import SetCalls
 from ...entity_set.commit import E, Reading
-from ...entity_set.derived import Derived, Fields
+from ...entity_set.derived import Derived, Fields, RowLayout
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.hooks import Selection, existing
 from ...entity_set.internals import is_read_from
@@ -217,18 +217,18 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
         check_retry_for(retry_for)
-        fields = _without_none(entity)
+        fields = without_none(entity)
         act: Act = lambda primary: primary.insert(fields, retry_for=retry_for)  # noqa: E731
         return cast("E", self._remember_read(await self._writer.write(act, None, fields, retry_for)))
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
         check_retry_for(retry_for)
         current = await self._whole(entity, in_full=changes is None)
-        fields = _without_none(entity) if changes is None else {**current, **_without_none(changes)}
+        fields = without_none(entity) if changes is None else {**current, **without_none(changes)}
         return cast("E", await self._write_change(current, fields, retry_for))
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
-        fields = _without_none(entity)
+        fields = without_none(entity)
 
         async def write(current: Entity | None) -> E:
             if current is None:
@@ -284,7 +284,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
             copy_key = _part(copies.key, fields)
             if copy_key is None:
                 # Raises the error that names what is missing
-                return primary, self._remember_read(await primary.get(_present_key_fields(primary.key, fields)))
+                return primary, self._remember_read(await primary.get(RowLayout(primary.key).key_fields(fields)))
             self._check_copies(state, fields)
             copied = await copies.get(copy_key)
             original = None if copied is None else await self._primary_of(copied, state)
@@ -424,17 +424,9 @@ def _reading(entity: Mapping[str, Any]) -> _Read:
     return read
 
 
-def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _present_key_fields(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: fields[name] for name in key.fields if fields.get(name) is not None}
-
-
 def _part(key: Key, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the fields of a key; None if one is missing."""
-    part = _present_key_fields(key, fields)
+    part = RowLayout(key).key_fields(fields)
     return part if len(part) == len(key.fields) else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...entity import Entity
-from ...entity_set.derived import Index, Keys, has_fields
+from ...entity_set.derived import Index, Keys, has_fields, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of, primary_keys
 from ...errors import (
@@ -302,10 +302,6 @@ def same(some: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
     except BadProperty:
         # A mapping may return values that no property could have
         return dict(some) == dict(other_fields)
-
-
-def keys_of(row: Entity) -> Keys:
-    return str(row.partition_key), str(row.row_key)
 
 
 async def get_row(entity_set: EntitySet[Account], keys: Keys) -> Entity | None:

@@ -18,7 +18,7 @@ from azure.core.exceptions import AzureError
 from ...argument_types import check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import E
-from ...entity_set.derived import Keys
+from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
 from ...entity_set.moves import declare_move
@@ -34,7 +34,7 @@ from .difference import Difference, RekeyProgress, RekeyReport
 from .dual_writer import DualWriter
 from .entities import RekeyedEntities
 from .fence import fenced_table
-from .mirror import Claim, keys_of
+from .mirror import Claim
 from .phase import Phase, PhaseStore, State
 
 _BATCH = 100
