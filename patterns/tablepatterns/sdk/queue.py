@@ -8,7 +8,7 @@ out of order, and its processing must be idempotent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -125,9 +125,7 @@ class Queue:
             if code_of(error) not in _NOT_OURS:
                 raise
             raise LeaseLost(f"message {message.id}: its lease has ended; it is delivered again", error) from error
-        return Message(
-            message.id, content, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries
-        )
+        return replace(message, text=content, visible_at=now.next_visible_on, pop_receipt=now.pop_receipt)
 
     async def delete(self, message: Message) -> bool:
         """Delete a message; return False if the lease was lost. Cost: 1 transaction."""

@@ -156,7 +156,7 @@ def lease_container(call: BlobCall) -> Response:
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_conditions(call.request.headers)
     container, now = call.containers.lease(call.resource, action, terms)
-    return _answer(name, version_headers(container.etag, container.modified), container.lease, now)
+    return _answer(name, _version(container), container.lease, now)
 
 
 def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Response:

@@ -17,7 +17,7 @@ from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
-from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
+from .blob import Blob, ContentHeaders, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
@@ -165,7 +165,13 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         "Accept-Ranges": "bytes",
     }
     if blob.copy is not None:
-        headers |= _copy_headers(blob.copy)
+        headers |= {
+            "x-ms-copy-id": str(blob.copy.id),
+            "x-ms-copy-source": blob.copy.source,
+            "x-ms-copy-status": "success",
+            "x-ms-copy-progress": f"{blob.copy.size}/{blob.copy.size}",
+            "x-ms-copy-completion-time": http_date(blob.copy.finished),
+        }
     if blob.tags:
         headers["x-ms-tag-count"] = str(len(blob.tags))
     if blob.kind is Kind.APPEND:
@@ -185,16 +191,6 @@ def tier_headers(blob: Blob) -> dict[str, str]:
     if blob.tier_changed is not None:
         headers["x-ms-access-tier-change-time"] = http_date(blob.tier_changed)
     return headers
-
-
-def _copy_headers(copy: CopyRecord) -> dict[str, str]:
-    return {
-        "x-ms-copy-id": str(copy.id),
-        "x-ms-copy-source": copy.source,
-        "x-ms-copy-status": "success",
-        "x-ms-copy-progress": f"{copy.size}/{copy.size}",
-        "x-ms-copy-completion-time": http_date(copy.finished),
-    }
 
 
 def write_marker(mark: Mark) -> str:

@@ -77,20 +77,17 @@ class Scan:
             self._matches += islice(rows, most - self.examined)
             self.examined = len(self._matches)
             following = next(rows, None)
-            return None if following is None else self._page(following)
+            return None if following is None else self.page(following)
         for entity in rows:
             if len(self._matches) == self._limit or self.examined == self._most:
-                return self._page(entity)
+                return self.page(entity)
             self.examined += 1
             if matches(entity):
                 self._matches.append(entity)
         return None
 
-    def end(self) -> Page:
-        """Return the page, which is the last one, when all rows have been read."""
-        return self._page(None)
-
-    def _page(self, following: Entity | None) -> Page:
+    def page(self, following: Entity | None = None) -> Page:
+        """Return the page before an entity; without one, all rows have been read, and it is the last page."""
         keys = None if following is None else (following.partition_key, following.row_key)
         return Page(self._matches, keys, self.examined, self._plan.query_class)
 

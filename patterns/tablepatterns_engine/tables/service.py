@@ -161,7 +161,7 @@ class Tables(Settings):
             rows = scan.rows(found, start, scope)
             page = scan.read(islice(rows, _ROWS_AT_ONCE))
             if page is None and scan.examined < _ROWS_AT_ONCE:
-                page = scan.end()
+                page = scan.page()
             if page is not None:
                 return page
             walk = found.begin(rows)
@@ -177,7 +177,7 @@ class Tables(Settings):
             with self._lock:
                 rows = walk.part(_ROWS_AT_ONCE)
             if not rows:
-                return scan.end()
+                return scan.page()
             page = scan.read(iter(rows))
             if page is not None:
                 return page

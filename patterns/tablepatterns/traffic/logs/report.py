@@ -10,7 +10,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...figures import count, counted, duration, money, share, size
-from ...filters import Explanation
 from ..report import class_label, listing
 from .summary import LoggedPartition, LoggedQuery, LogSummary, RequestSums
 
@@ -19,15 +18,15 @@ _MEDIAN, _SLOW = 0.5, 0.99
 
 
 def report(summary: LogSummary, max_rows: int) -> RenderableType:
-    parts: list[RenderableType] = [
-        Text(_headline(summary), style="bold"),
-        Text(_rates(summary)),
-        *_skipped_lines(summary),
-    ]
+    requests = counted(summary.overall.requests, "request")
+    headline = f"{requests} from {summary.start:%Y-%m-%d %H:%M} to {summary.end:%Y-%m-%d %H:%M} (UTC)"
+    parts: list[RenderableType] = [Text(headline, style="bold"), Text(_rates(summary)), *_skipped_lines(summary)]
     columns = ("Class", "Requests", "Median", "99 %", "Out")
     parts += _table("Queries by time", columns, map(_query, summary.queries), max_rows)
     parts += [
-        _advice(query, query.plan) for query in summary.queries[:max_rows] if query.is_scan and query.plan is not None
+        Text(f"{_name(query)}\n  {query.plan.reason}; {query.plan.rewrite}", style="dim")
+        for query in summary.queries[:max_rows]
+        if query.is_scan and query.plan is not None
     ]
     parts += _table("Operations", ("Requests", "Busy", "Failed", "Median", "99 %"), _sums(summary.operations), max_rows)
     columns = ("Requests", "Busy", f"Most in {summary.interval:g} s", "At (UTC)", "Of target")
@@ -75,11 +74,6 @@ def _data(sums: RequestSums) -> dict[str, Any]:
     return figures | {"seconds": round(sums.seconds, 3)} | rounded
 
 
-def _headline(summary: LogSummary) -> str:
-    requests = counted(summary.overall.requests, "request")
-    return f"{requests} from {summary.start:%Y-%m-%d %H:%M} to {summary.end:%Y-%m-%d %H:%M} (UTC)"
-
-
 def _rates(summary: LogSummary) -> str:
     overall, cost = summary.overall, money(summary.monthly_cost, _CURRENCY)
     return (
@@ -112,10 +106,6 @@ def _query(query: LoggedQuery) -> Row:
     label = Text("rejected") if query.plan is None else class_label(query.query_class)
     cells = (label, count(sums.requests), *_latencies(sums), size(sums.bytes_out))
     return _name(query), cells
-
-
-def _advice(query: LoggedQuery, plan: Explanation) -> Text:
-    return Text(f"{_name(query)}\n  {plan.reason}; {plan.rewrite}", style="dim")
 
 
 def _name(query: LoggedQuery) -> str:
