@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from .errors import BadInput
 
@@ -91,9 +91,8 @@ class Relation:
 
 
 def _entry(fields: dict[str, Any]) -> CatalogEntry:
-    values: dict[str, Any] = {
-        name: tuple(cast("list[Any]", text)) if type(text) is list else text for name, text in fields.items()
-    }
+    lists: dict[str, list[str]] = {name: text for name, text in fields.items() if not isinstance(text, str)}
+    values: dict[str, Any] = fields | {name: tuple(texts) for name, texts in lists.items()}
     return CatalogEntry(**values)
 
 

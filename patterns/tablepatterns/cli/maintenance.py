@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import RenderableType
@@ -76,9 +76,8 @@ def check(
     """
     checked: Any = walks.load(name, (EntitySet, Rekey), "set")
     sets: dict[str, EntitySet[Any, Any]] = {"check": checked}
-    if isinstance(checked, Rekey):
-        move = cast("Rekey[Any, Any]", checked)
-        sets = {"check old set": move.old_set, "check new set": move.new_set}
+    if not isinstance(checked, EntitySet):
+        sets = {"check old set": checked.old_set, "check new set": checked.new_set}
     checks = walks.run(_check_all(sets, walks), *(entities.account for entities in sets.values()))
     data = {
         work.removeprefix("check ").replace(" ", "_"): {

@@ -107,7 +107,7 @@ def _inline(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if not isinstance(value, Mapping):
-        return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+        return [*value] if isinstance(value, tuple) else value
     table: Any = tomlkit.inline_table()
     table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
     return table

@@ -281,8 +281,9 @@ class Upload(Streamed):
             self._content.seek(self._start)
         self._was_sent = True
         content: Any = self._content
-        is_collection = not hasattr(content, "read") and isinstance(content, Iterable)
-        return cast("Stream", iter(content) if is_collection else content)
+        if not hasattr(content, "read") and isinstance(content, Iterable):
+            content = iter(cast("Iterable[bytes]", content))
+        return cast("Stream", content)
 
     def __repr__(self) -> str:
         return f"<Upload of a {type(self._content).__name__}>"

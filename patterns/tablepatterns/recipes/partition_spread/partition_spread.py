@@ -110,9 +110,9 @@ class PartitionSpread(SetCalls[Account_co, E]):
         template = f"{{{bucket}:0{width}d}}_{key.partition_template}"
         spread = Key(template, key.row_template, max_units=key.max_units)
         spread_set: Any = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
-        if not isinstance(spread_set, EntitySet) or cast("EntitySet[Account_co, Any]", spread_set).key != spread:
-            raise BadDesign("factory", spread_set, f"it must return a set with the key {spread}", "use the given key")
         inner = cast("EntitySet[Account_co, Any]", spread_set)
+        if not isinstance(spread_set, EntitySet) or inner.key != spread:
+            raise BadDesign("factory", inner, f"it must return a set with the key {spread}", "use the given key")
         adapter = adapter_or_none(inner)
         self._layer = None if adapter is None else ModelLayer(adapter, self)
         self.entity_set: EntitySet[Account_co] = inner.without_model()
