@@ -97,7 +97,7 @@ def main(storage: tp.Storage) -> None:
 
     by_hour = Key("{room}", "{hour:02d}", BookingKey)
     typed = EntitySet(storage, "Bookings", by_hour, model=Booking)
-    print(typed.get(BookingKey("red", 9)))
+    print(typed.get(BookingKey("red", 9)) == bookings.get(room="red", hour=9))
     fitting = typed.range(
         room="red",
         where=lambda booking: booking.seats <= 100,

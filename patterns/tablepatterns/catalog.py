@@ -91,7 +91,7 @@ class Relation:
 
 
 def _entry(fields: dict[str, Any]) -> CatalogEntry:
-    lists: dict[str, list[str]] = {name: text for name, text in fields.items() if not isinstance(text, str)}
+    lists: dict[str, list[str]] = {name: text for name, text in fields.items() if isinstance(text, list)}
     values: dict[str, Any] = fields | {name: tuple(texts) for name, texts in lists.items()}
     return CatalogEntry(**values)
 
