@@ -13,6 +13,7 @@ from tablepatterns import BulkLoad, Storage, connect
 from tablepatterns.connection import in_memory
 from tablepatterns.entity import WRITE_ID
 from tablepatterns.entity_set.derived import Derived
+from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.table import Table
 from tablepatterns_engine.account import Engine
 
@@ -93,7 +94,8 @@ class TracedStorage(Storage):
         self._calls = calls
 
     def table(self, name: str) -> Table:
-        return Table(Tracing(self.tables.get_table_client(name), self._calls), None, None)
+        # Without a transport, the SDK's clients send all requests
+        return Table(Tracing(self.tables.get_table_client(name), self._calls), None, AccountSender(None, "", {}))
 
 
 @dataclass(frozen=True)

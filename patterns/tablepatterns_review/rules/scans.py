@@ -242,11 +242,10 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "take": str(query.query.take), "field": field}
     is_time = field not in fields or fields[field].type == "datetime"
-    better = pattern = None
     if order.startswith("-") and is_time and partition_known(query):
         better = _NEWEST_FIRST.format(field=field)
-        pattern = "log_tail"
-    return CLIENT_SORT.finding(severity, query, better=better, pattern=pattern, **words)
+        return CLIENT_SORT.finding(severity, query, better=better, pattern="log_tail", **words)
+    return CLIENT_SORT.finding(severity, query, **words)
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:

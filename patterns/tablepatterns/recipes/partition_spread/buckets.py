@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from itertools import chain
+from string import Formatter
 
 from ...argument_types import check_least
 from ...entity import Entity
@@ -89,16 +91,22 @@ class Buckets:
         check_least("buckets", count, 1, BadDesign)
         if not by:
             raise BadDesign("by", by, "no field determines the bucket", "name fields of the key")
+        formats = _formats(key)
         for name in by:
-            if name not in key.formats:
+            if name not in formats:
                 raise BadDesign("by", name, "it is not a field of the key", f"use some of {', '.join(key.fields)}")
         self.count = count
         self.by = tuple(by)
-        templates = {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for name, spec in key.formats.items()}
-        self._texts = {name: Key(templates[name], "", max_units=key.max_units) for name in by}
+        self._texts = {name: Key(formats[name], "", max_units=key.max_units) for name in by}
 
     def of(self, fields: Mapping[str, object]) -> int:
         """Return the number of the bucket, from 0."""
         texts = (self._texts[name].format({name: fields.get(name)})[0] for name in self.by)
         digest = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8], "big") % self.count
+
+
+def _formats(key: Key) -> dict[str, str]:
+    """Return a template for each field alone, with its width, which `Key.formats` leaves out."""
+    pieces = chain.from_iterable(map(Formatter().parse, (key.partition_template, key.row_template)))
+    return {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for _, name, spec, _ in pieces if name}
