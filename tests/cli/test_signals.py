@@ -102,6 +102,22 @@ signal.raise_signal(signal.SIGTERM)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_a_signal_is_not_lost_where_python_drops_exceptions() -> None:
+    code = """
+import sys
+sys.argv = ["tablepatterns", "verify"]
+import signal, tablepatterns.cli
+class Dropping:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+Dropping()
+print("still runs", flush=True)
+tablepatterns.cli.check_not_stopped()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.stdout, ended.returncode) == ("still runs\n", 143)
+
+
 @pytest.mark.parametrize("work", ["verify", "repair", "backfill", "check"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_work_says_what_was_done_and_is_resumed(

@@ -15,11 +15,21 @@ class Stopped(SystemExit):
     """SIGTERM arrived, or SIGINT before the command has started."""
 
 
+_received: list[int] = []
+
+
 def stop(number: int, _: object) -> None:
     """End the process as a signal asks for; the second signal ends it at once."""
     signal.signal(number, signal.SIG_DFL)
-    is_served = sys.argv[1:2] and sys.argv[1] in _UNTIL_STOPPED
-    raise Stopped(0 if is_served else INTERRUPTED if number == signal.SIGINT else TERMINATED)
+    _received.append(number)
+    check_not_stopped()
+
+
+def check_not_stopped() -> None:
+    """End the process if a signal arrived where Python drops exceptions, such as in a callback of the import system."""
+    for number in _received:
+        is_served = sys.argv[1:2] and sys.argv[1] in _UNTIL_STOPPED
+        raise Stopped(0 if is_served else INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 
 def _is_command() -> bool:

@@ -20,6 +20,7 @@ from ..errors import BadInput
 from ..messages.stop_signal import stop_on_signals
 from ..recipe import bound_async
 from ..recipes.worker import Worker
+from . import check_not_stopped
 from .declared import load, run
 from .design import design
 from .help import names, render_help, section
@@ -172,6 +173,7 @@ def worker(
     # Before the module is loaded, which may take a while
     # Not the root logger: the SDK logs every request at INFO
     with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
+        check_not_stopped()
         found: Worker[Any] = load(name, Worker, "worker")
         if getattr(found.account, "engine", None) is not None:
             rule = "its account is in memory, where no other process can send it a message"

@@ -22,7 +22,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from ..errors import BadInput, TablePatternsError, message_of
-from . import INTERRUPTED, Stopped, stop
+from . import INTERRUPTED, Stopped, check_not_stopped, stop
 
 P = ParamSpec("P")
 
@@ -137,6 +137,7 @@ def command(
             if signal.getsignal(signal.SIGINT) is stop:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
+                check_not_stopped()
                 result = function(*args, **kwargs)
             except (KeyboardInterrupt, Stopped, Interrupted) as error:
                 _fail_interrupted(error, as_json)
