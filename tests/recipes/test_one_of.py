@@ -100,7 +100,7 @@ async def test_a_filter_names_a_field_of_any_class(storage: Any, table_name: str
         await persons.insert(person)
     assert await entities(persons.scan(prop("Discount") > 0.1)) == [Customer(2, "Ann", 0.5)]
     assert await entities(persons.scan(prop("Name") == "Jo")) == [Worker(1, "Jo")]
-    with pytest.raises(BadFilter, match="did you mean 'Discount'"):
+    with pytest.raises(BadFilter, match="Customer or Worker has no such field; did you mean 'Discount'"):
         await entities(persons.scan(prop("Discuont") > 0.1))
 
 

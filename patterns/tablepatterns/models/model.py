@@ -63,9 +63,10 @@ class Model(Generic[M]):
         upgrades: Sequence[Upgrade] = (),
         secret: Collection[str] = (),
         record: Record | None = None,
+        name: str | None = None,
     ) -> None:
         self.model_class = model_class
-        self.name = model_class.__name__
+        self.name = name or model_class.__name__
         self.upgrades = tuple(upgrades)
         self._key = key
         self.record = Record(model_class) if record is None else record

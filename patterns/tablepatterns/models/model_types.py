@@ -107,4 +107,5 @@ def types_of_model(model: type[M] | OneOf[M], build: Callable[..., Model[Any]]) 
         return SingleModel(build(model))
     models = [build(entity_class) for entity_class in model.classes]
     record = merge_records([class_model.record for class_model in models])
-    return SeveralModels(model, models, build(model.classes[0], record=record))
+    name = " or ".join(class_model.name for class_model in models)
+    return SeveralModels(model, models, build(model.classes[0], record=record, name=name))
