@@ -272,6 +272,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
+            # Without `locating`, which would add calls to every recipe
             try:
                 check((pattern, *args), kwargs)
                 return await function(pattern, *args, **kwargs)

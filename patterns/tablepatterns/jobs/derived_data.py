@@ -19,7 +19,7 @@ from ..retry import RETRY_FOR, contended
 from .drift import Drift, Inspector, ProgressCallback, Report
 from .job import job
 from .repairer import Repairer
-from .walk import TablePage, Walk
+from .walk import TablePage, Walk, walk_name
 
 
 @job
@@ -80,7 +80,7 @@ async def backfill(
         await repairer.repair(missing_rows, are_absent=True)
         return Report(len(entities))
 
-    walk = Walk(_name("backfill", entity_set, derived), [rows.primaries], create_rows, Report())
+    walk = Walk(walk_name("backfill", rows, derived.name), [rows.primaries], create_rows, Report())
     return await walk.run(pool.pace, resume, progress)
 
 
@@ -222,11 +222,7 @@ def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Poo
         derived_count = sum(of_row is not None for of_row in drifts[len(entities) :])
         return Report(len(entities), derived_count, tuple(drift for of_row in drifts for drift in of_row or ()))
 
-    return Walk(_name("verify", entity_set, derived), tables, compare, Report())
-
-
-def _name(work: str, entity_set: EntitySet[Account, Any], derived: Derived) -> str:
-    return f"{work} {derived_rows(entity_set).primaries.name.lower()} {entity_set.key!r} {derived.name}"
+    return Walk(walk_name("verify", rows, derived.name), tables, compare, Report())
 
 
 def _check_own(entity_set: EntitySet[Account, Any], derived: Derived) -> None:

@@ -94,7 +94,7 @@ class Inspector:
     async def orphans(self, row: Entity, known_primaries: Mapping[Keys, Primary]) -> list[Drift] | None:
         """Return the orphaned parts of a row; None if the row is not of this kind.
 
-        Cost: 1 transaction for each entity that is not in `known`.
+        Cost: 1 transaction for each entity that is not in `known_primaries`.
         """
         owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, ca
 
 from ..argument_types import Arguments
 from ..entity_set.entity_set import EntitySet
-from ..errors import TablePatternsError
+from ..errors import locating
 from ..recipe import Account, Account_co, BlockingAccount, bound_async, finish, is_sync
 
 P = ParamSpec("P")
@@ -50,12 +50,9 @@ def job(function: Callable[Concatenate[EntitySet[Account, Any], P], Coroutine[An
     check, work_on = Arguments(function), cast("Callable[..., Coroutine[Any, Any, T]]", function)
 
     async def located(entity_set: EntitySet[Account, Any], args: Any, kwargs: Any) -> T:
-        try:
+        with locating(entity_set.location):
             check((entity_set, *args), kwargs)
             return await work_on(entity_set, *args, **kwargs)
-        except TablePatternsError as error:
-            error.locate(entity_set.location)
-            raise
 
     @functools.wraps(function)
     def call(pattern: AnySet[Account], /, *args: P.args, **kwargs: P.kwargs) -> Any:

@@ -15,7 +15,7 @@ from ..rate_limit import Pool
 from ..recipe import Account
 from ..retry import RETRY_FOR, check_retry_for
 from .job import job
-from .walk import TablePage, Walk, WalkReport
+from .walk import TablePage, Walk, WalkReport, walk_name
 
 
 @dataclass(frozen=True)
@@ -101,5 +101,5 @@ async def migrate(
         stale = [keys_of(row) for row in primary_rows if is_stale(row)]
         return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
 
-    name = f"migrate {rows.primaries.name.lower()} {rows.key!r} {model.name}.{model.version}"
+    name = walk_name("migrate", rows, f"{model.name}.{model.version}")
     return await Walk(name, [rows.primaries], rewrite_stale, Migration()).run(pool.pace, resume, progress)

@@ -14,7 +14,7 @@ from ..errors import BadKey, TablePatternsError, message_of
 from ..rate_limit import Pool
 from ..recipe import Account, declared_rows
 from .job import job
-from .walk import TablePage, Walk, WalkReport
+from .walk import TablePage, Walk, WalkReport, walk_name
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ async def check_rows(
     async def check_page(page: TablePage) -> RowCheck:
         return sum(await pool.map(checker.check_row, page.rows), RowCheck())
 
-    name = f"check {rows.primaries.name.lower()} {rows.key!r}"
-    return await Walk(name, [rows.primaries], check_page, RowCheck()).run(pool.pace, resume, progress)
+    walk = Walk(walk_name("check", rows), [rows.primaries], check_page, RowCheck())
+    return await walk.run(pool.pace, resume, progress)
 
 
 class _Checker:

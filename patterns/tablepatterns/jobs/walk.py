@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import Self
 
@@ -18,6 +18,9 @@ from ..filters import Filter
 from ..limits import MAX_PAGE_ENTITIES
 from ..rate_limit import Pace
 from ..sdk.table import Page
+
+if TYPE_CHECKING:
+    from ..entity_set.reconcile import DerivedRows
 
 ReportT = TypeVar("ReportT", bound="WalkReport")
 
@@ -69,6 +72,11 @@ class Mark:
             rule = "a token resumes only the work that returned it, on the same derived data of the same set"
             raise BadToken("resume", token, rule, "start without one")
         return cls(walk, table, inner)
+
+
+def walk_name(work: str, rows: DerivedRows, *details: str) -> str:
+    """Return the name of a walk over a set, which tells its tokens from those of other work and other sets."""
+    return " ".join((work, rows.primaries.name.lower(), repr(rows.key), *details))
 
 
 def _digest(walk: str) -> str:
