@@ -122,7 +122,7 @@ def entry(name: str) -> CatalogEntry:
 def related(name: str) -> tuple[CatalogEntry, ...]:
     """Return the entries that an entry points to, then those that point to it, without duplicates.
 
-    >>> [each.name for each in related("log_data")]
+    >>> [entry.name for entry in related("log_data")]
     ['prepend_append', 'blob_log']
     """
     entry_name = entry(name).name

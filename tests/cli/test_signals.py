@@ -85,7 +85,7 @@ def test_sigterm_at_any_moment_ends_a_worker_gracefully(folder: Path, served: st
 
 
 def test_signals_are_handled_before_anything_else_is_imported() -> None:
-    """Start-up takes up to a second, and a worker that gets SIGTERM meanwhile ends as at any other moment."""
+    """Start-up takes up to a second; a worker that gets SIGTERM during it ends as at any other moment."""
     code = """
 import sys
 sys.argv = ["tablepatterns", "worker", "app:worker"]

@@ -149,4 +149,4 @@ def _check_lease(lease: Lease) -> None:
     endless = lease.duration == INFINITE and lease.ends is None and not lease.breaking
     is_ending = (timed or (lease.duration == INFINITE and lease.breaking)) and lease.ends is not None
     if not (lease == NO_LEASE if lease.id is None else endless or is_ending):
-        raise AssertionError(f"{lease!r} is no lease that can be")
+        raise AssertionError(f"{lease!r} has an id, duration and end that do not match")

@@ -30,19 +30,19 @@ def load(name: str, kind: type[Any] | tuple[type[Any], ...], noun: str, storage:
     :param storage: the target of the function's storage, as for `connect`; None for a function without parameters
     """
     hint = f"give package.module:{noun}, or a function that returns it"
-    found = _attribute(name, noun, hint)
+    value = _attribute(name, noun, hint)
     if storage is not None:
-        if not callable(found) or not inspect.signature(found).parameters:
+        if not callable(value) or not inspect.signature(value).parameters:
             rule = f"--storage needs a function that takes the storage and returns the {noun}"
             raise BadInput(noun, name, rule, f"define such a function, or leave out --storage to use the {noun}'s own")
-        found = found(connect(storage))
-    elif not isinstance(found, kind) and callable(found):
-        if inspect.signature(found).parameters:
+        value = value(connect(storage))
+    elif not isinstance(value, kind) and callable(value):
+        if inspect.signature(value).parameters:
             raise BadInput(noun, name, "it is a function of a storage", "say which one, such as --storage env")
-        found = found()
-    if not isinstance(found, kind):
-        raise BadInput(noun, name, f"it is of the type {type(found).__name__}", hint)
-    return found
+        value = value()
+    if not isinstance(value, kind):
+        raise BadInput(noun, name, f"it is of the type {type(value).__name__}", hint)
+    return value
 
 
 def module_of(name: str) -> ModuleType:

@@ -279,6 +279,6 @@ def _differences(reports: Sequence[tuple[Derived, Report]]) -> Result:
 
 def first_lines(lines: Iterable[str]) -> list[RenderableType]:
     """Return the first of many lines, and how many more there are."""
-    found = list(lines)
-    more = [f"and {count(len(found) - SHOWN)} more; --json lists all"] if len(found) > SHOWN else []
-    return [*found[:SHOWN], *more]
+    texts = list(lines)
+    more = [f"and {count(len(texts) - SHOWN)} more; --json lists all"] if len(texts) > SHOWN else []
+    return [*texts[:SHOWN], *more]

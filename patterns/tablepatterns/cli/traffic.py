@@ -35,8 +35,8 @@ def traffic(
 
     paths = log_files(logs)
     with reading_progress(paths) as advance:
-        found = summarize(paths, interval=interval, hash_keys=hash_keys, on_read=advance)
-    return Result(as_data(found, top), (report(found, top),))
+        summary = summarize(paths, interval=interval, hash_keys=hash_keys, on_read=advance)
+    return Result(as_data(summary, top), (report(summary, top),))
 
 
 @contextmanager

@@ -155,16 +155,16 @@ def parse_tag_condition(text: str) -> TagCondition:
     choices: list[list[TagCondition]] = [[]]
     place = 0
     while True:
-        found = _COMPARISON.match(text, place)
-        if not found:
+        comparison = _COMPARISON.match(text, place)
+        if not comparison:
             if "(" in text[place : place + 2]:
                 raise NotImplementedError("parentheses")
             raise ValueError(f"no comparison of a tag at position {place}")
-        quoted, word, sign, value = found.groups()
+        quoted, word, sign, value = comparison.groups()
         choices[-1].append(_comparison(word if quoted is None else quoted, sign, value))
-        place = found.end()
+        place = comparison.end()
         if place == len(text):
-            return lambda tags: any(all(each(tags) for each in choice) for choice in choices)
+            return lambda tags: any(all(is_met(tags) for is_met in choice) for choice in choices)
         joined = _JOINED.match(text, place)
         if not joined:
             raise ValueError(f"neither AND nor OR at position {place}")
@@ -177,7 +177,7 @@ def _comparison(name: str, sign: str, value: str) -> TagCondition:
     compare = _OPERATORS[sign]
 
     def meets(tags: Mapping[str, str]) -> bool:
-        found = tags.get(name)
-        return sign == "<>" if found is None else compare(found, value)
+        tag = tags.get(name)
+        return sign == "<>" if tag is None else compare(tag, value)
 
     return meets

@@ -63,7 +63,7 @@ class Body:
         return default if position is None else self._values[position]
 
     def properties(self) -> dict[str, Value]:
-        """Return the user's properties as typed values; null is no value."""
+        """Return the user's properties as typed values; those that are null are left out."""
         values = self._values
         properties: dict[str, Value] = {}
         try:

@@ -85,7 +85,7 @@ class BlobLogHandler(logging.Handler):
 
     @contextmanager
     def _handling_errors(self, record: logging.LogRecord) -> Generator[None, None, None]:
-        """Report errors of a record, and ignore what this thread logs meanwhile, such as records of libraries."""
+        """Report errors of a record, and ignore records that libraries log in this thread until then."""
         self._writing.here = True
         try:
             yield
