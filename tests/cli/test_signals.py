@@ -164,3 +164,24 @@ def test_a_signal_at_any_moment_leaves_no_traceback(
     assert re.fullmatch(r"(Interrupted: .*\n)?", errors), errors
     # Before the first page nothing can be continued, and it says so
     assert not errors or "it is safe to run it again" in errors or "ended before it was done" in errors
+
+
+def test_an_interrupted_command_does_not_warn_of_calls_it_had_not_started() -> None:
+    program = """
+import typer
+from tablepatterns.cli.output import command
+
+app = typer.Typer()
+
+async def read(): ...
+
+@command(app)
+def walk():
+    calls = [read(), read()]
+    raise KeyboardInterrupt
+
+app()
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+    assert (result.returncode, result.stdout) == (130, "")
+    assert result.stderr == "Interrupted: the command ended before it was done\n"

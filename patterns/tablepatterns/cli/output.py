@@ -10,6 +10,7 @@ import json
 import logging
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -192,6 +193,8 @@ def fail(
 
 def _fail_interrupted(error: BaseException, as_json: bool) -> NoReturn:
     """Say what an interrupted command has done; the status is that of the signal."""
+    # A signal may arrive between the creation of a coroutine and its first step
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     cause = error.__cause__ if isinstance(error, Interrupted) else error
     status = cause.code if isinstance(cause, Stopped) else INTERRUPTED
     data = error.data if isinstance(error, Interrupted) else {}
