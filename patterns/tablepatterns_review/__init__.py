@@ -15,12 +15,9 @@ with importing("a review needs", extra="review"):
     from .design.model import (
         Access,
         ArchivePolicy,
-        DeclaredLog,
         DeclaredSet,
         Design,
         Field,
-        LogRead,
-        LogWrite,
         Query,
         Retention,
         Shape,
@@ -32,7 +29,7 @@ with importing("a review needs", extra="review"):
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
     from .design.file import BadDesignFile, read_design
-    from .design.from_sets import declare_log, declare_set
+    from .design.from_sets import declare_set
     from .model import Finding, Reviewed, Severity
     from .reviewer import review
 
@@ -42,13 +39,10 @@ __all__ = [
     "BadDesignFile",
     "BadPriceTable",
     "Better",
-    "DeclaredLog",
     "DeclaredSet",
     "Design",
     "Field",
     "Finding",
-    "LogRead",
-    "LogWrite",
     "Plans",
     "PriceTable",
     "Query",
@@ -58,7 +52,6 @@ __all__ = [
     "Severity",
     "Shape",
     "Write",
-    "declare_log",
     "declare_set",
     "explain",
     "read_design",
@@ -66,7 +59,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "declare_log": "design.from_sets",
     "declare_set": "design.from_sets",
     "BadDesignFile": "design.file",
     "BadPriceTable": "capacity.price",

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.figures import counted, span
 from tablepatterns.filters import QueryClass
 
 from .capacity.load import moves_away, touched, via_of
 from .design.archives import is_of_archive
-from .design.model import ArchivePolicy, DeclaredLog, DeclaredSet, Design, Query, Write
+from .design.model import ArchivePolicy, DeclaredSet, Design, Query, Write
 from .kinds import kind_of
-from .kinds.log import pace_of
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
 
@@ -45,9 +43,7 @@ def promises(design: Design, measured_sets: Iterable[Measured]) -> tuple[Consist
 
 def _promise(design: Design, call: Measured) -> Consistency:
     access = call.access
-    if isinstance(call.of, DeclaredLog):
-        parts = [_logged(call.of, access)]
-    elif isinstance(access, Query):
+    if isinstance(access, Query):
         parts = list(_query(design, call.of, call, access))
     else:
         parts = list(_write(design, call.of, access))
@@ -58,25 +54,6 @@ def _promise(design: Design, call: Measured) -> Consistency:
 
 def _joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
-
-
-def _logged(log: DeclaredLog, access: Query | Write) -> _Part:
-    if isinstance(access, Query):
-        return _Part("each flushed entry once, in time order; each hour as of when its blobs are listed")
-    if access.operation == "delete":
-        return _Part("the hours that are retained", "some of the expired blobs", "the next drop_before")
-    if log.write_through:
-        return _Part("each entry once append has returned")
-    pace = pace_of(log, log.write(access))
-    lost, after = "the buffer is lost", ""
-    if pace.buffered > 1:
-        lost = f"up to {counted(pace.buffered, 'entry')} in the buffer are lost"
-        after = f", {span(pace.seconds)} after its first entry"
-    return _Part(
-        f"each entry once its buffer is flushed{after}",
-        f"{lost}; no blob is damaged",
-        "not repaired; with write_through, none is lost",
-    )
 
 
 def _query(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:

@@ -13,7 +13,7 @@ from tablepatterns.cost import Cost
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from .design.model import DeclaredLog, DeclaredSet, Design, Query, Write
+from .design.model import DeclaredSet, Design, Query, Write
 
 
 class Severity(IntEnum):
@@ -97,7 +97,7 @@ class Measured:
         "transactions_a_month": "transactions_a_month",
     }
 
-    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     how: str
     via: str | None
@@ -278,11 +278,16 @@ class Consistency:
     :param repaired_by: what repairs the state after a crash
     """
 
-    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     reads: str
     crash: str
     repaired_by: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether readers see each write at once, and a crash leaves no partial change."""
+        return self.reads in ("the last write", "the change immediately") and self.crash == "no partial change"
 
 
 @dataclass(frozen=True)
@@ -303,7 +308,7 @@ class Effect:
     busiest: float
 
 
-About = Literal["account", "table", "set", "log", "index", "list", "summary", "copies", "query", "write", "reader"]
+About = Literal["account", "table", "set", "index", "list", "summary", "copies", "query", "write", "reader"]
 
 
 @dataclass(frozen=True)
@@ -346,7 +351,6 @@ class Finding:
 
 
 RowKind = Literal["primary", "copy", "list", "summary", "part"]
-PlaceKind = Literal["set", "copy", "list", "summary", "queue", "container", "log", "archive"]
 
 
 @dataclass(frozen=True)
@@ -383,24 +387,6 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A set, its derived data, a queue or container that its writes use, its archive, or a blob log.
-
-    :param of: the name of the set, or of the log
-    :param where: the table, queue or container
-    :param template: the template of its key or of its blob names; empty for queues and containers
-    :param is_eventual: whether it is updated after the entity, by a message, instead of in its transaction
-    """
-
-    kind: PlaceKind
-    name: str
-    of: str = field(metadata=_json("set"))
-    where: str
-    template: str
-    is_eventual: bool
-
-
-@dataclass(frozen=True)
 class Step:
     """One request of a call, as it was sent in the sample.
 
@@ -431,7 +417,7 @@ class Walkthrough:
     :param rejected: why it was rejected; None if it was carried out
     """
 
-    of: DeclaredSet | DeclaredLog = field(metadata=_json("set", by_name=True))
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
     steps: tuple[Step, ...]
     rejected: str | None = None
@@ -446,7 +432,6 @@ class Simulation:
 
     entities: Mapping[str, int]
     tables: tuple[StoredTable, ...]
-    places: tuple[Place, ...]
     walkthroughs: tuple[Walkthrough, ...]
 
 

@@ -125,7 +125,7 @@ class Way:
     @property
     def rank(self) -> tuple[float, ...]:
         """How good it is: the lower, the better. It needs no figures, so a bare set has the ranks of a design."""
-        is_late = self.is_eventual and self.query.max_staleness == 0
+        is_late = self.is_eventual and not self.query.max_staleness
         level = _PARTITION if self.is_scan else _LEVELS[self.method]
         return level, len(self.unanswered), not self.ordered, self.completes, is_late, self.via is not None
 

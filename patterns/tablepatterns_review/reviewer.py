@@ -97,10 +97,10 @@ def without_advice(design: Design, prices: PriceTable, measurements: Measurement
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
-    # Scans have their own findings, so a partition is reported as hot only if it would also be hot without them
-    without_scans, _ = simulate_day(
+    # Scans have their own findings: a partition or the account is only reported if it is also hot without them
+    without_scans, account_without_scans = simulate_day(
         design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
     )
-    context = RuleContext(design, measured_sets, without_scans, account, limits, costs)
+    context = RuleContext(design, measured_sets, without_scans, account_without_scans, limits, costs)
     promised = promises(design, measured_sets)
     return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, findings(context))

@@ -32,12 +32,9 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
 from tablepatterns_review import (
     ArchivePolicy,
-    DeclaredLog,
     DeclaredSet,
     Design,
     Field,
-    LogRead,
-    LogWrite,
     Query,
     Retention,
     Shape,
@@ -58,14 +55,6 @@ KEYS = [
     Key("{Day:%Y-%m-%dT%H}", "{Id:uuid}"),
     Key("{Group:escape}{Text:escape}", "{Number:09d}"),
 ]
-LOG = DeclaredLog(
-    name="Log",
-    container="log",
-    size=200,
-    retention_days=30,
-    writes=(LogWrite("log", 50, writers=3),),
-    reads=(LogRead("read", 600),),
-)
 counts = st.sampled_from([0, 1, 2, 7, 60, 3_000, 10**6, 10**9])
 rates = st.sampled_from([0.0, 0.1, 5.0, 1_000.0])
 
@@ -169,7 +158,7 @@ def designs(draw: st.DrawFn) -> Design:
         )
         asked.append(Query("archived", dict.fromkeys(source.key.fields, "="), rate=1, archived=True))
     declared = declare_set(entities, shape=shape, queries=asked, writes=writes, retention=kept, archive=archive)
-    return Design("Any", (declared, *others), logs=draw(st.sampled_from([(), (LOG,)])))
+    return Design("Any", (declared, *others))
 
 
 @settings(examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -178,15 +167,13 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
     assume(not list(faults(design)))
     declared = design.sets[0]
     found = measure(design, most=60)
-    of_set = [each for each in found if each.of is not LOG]
-    assert [each.access for each in of_set if not each.is_implied] == [*declared.queries, *declared.writes]
-    assert [each.access for each in found if each.of is LOG] == [call for log in design.logs for call in log.calls]
-    moves = [each for each in of_set if is_of_archive(declared, each.access)]
+    assert [each.access for each in found if not each.is_implied] == [*declared.queries, *declared.writes]
+    moves = [each for each in found if is_of_archive(declared, each.access)]
     assert len(moves) == (declared.archive is not None)
     if moves and declared.shape.count and moves[0].rejected is None and not declared.derived:
         assert moves[0].requests >= 6
     assert all(each.shape.count + each.shape.net_growth >= -1e-6 for each in with_moves(design).sets)
-    for each in of_set:
+    for each in found:
         figures = (each.transactions, each.examined, each.returned, each.written, each.bytes_out, each.partitions)
         assert all(0 <= figure < float("inf") for figure in figures)
         if isinstance(each.access, Query):

@@ -27,9 +27,7 @@ KINDS = [
     for name in (
         "sound/departments_denormalized.toml",
         "sound/patients_encrypted.toml",
-        "sound/requests_in_blobs.toml",
         "faulty/accounts_with_shared_email.toml",
-        "faulty/clicks_written_through.toml",
         "faulty/notes_spread_for_nothing.toml",
     )
 ]
@@ -86,7 +84,6 @@ def said(design: Design) -> object:
             )
             for each in design.sets
         ],
-        design.logs,
     ]
 
 

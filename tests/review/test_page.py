@@ -35,12 +35,12 @@ def test_the_example_gives_the_same_report_in_both_forms() -> None:
     assert [each.rule for each in found.findings] == ["missing-index"]
 
 
-def test_the_examples_of_archives_and_logs_are_a_design_without_findings(page: str) -> None:
-    section = page.partition("### Declare archives and logs")[2].partition("\n### ")[0]
+def test_the_example_of_an_archive_is_a_design_without_findings(page: str) -> None:
+    section = page.partition("### Declare archives")[2].partition("\n### ")[0]
     examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     found = review(read_design("\n".join(['name = "Shop"', *examples])))
     assert found.findings == ()
-    assert {each.of.name for each in found.measured} == {"Orders", "Requests"}
+    assert {each.of.name for each in found.measured} == {"Orders"}
 
 
 def test_the_page_names_every_rule_and_every_choice(page: str) -> None:

@@ -143,15 +143,6 @@ def test_a_row_that_will_change_again_is_in_an_intermediate_state() -> None:
     assert "0 of 10 rows have changed. 2 rows are in an intermediate state. " in " | ".join(map(str, crashes))
 
 
-def test_places_tell_what_follows_later() -> None:
-    found = detailed()
-    late = {place.name for place in found.places if place.is_eventual}
-    assert {"by phone", "employees-intents", "employees-archive", "former-employees", "OldChanges"} <= late
-    kinds = {"set", "copy", "list", "summary", "queue", "container", "archive"}
-    assert {place.kind for place in found.places} == kinds
-    assert [place.kind for place in found.places if place.name == "former-employees"] == ["archive"]
-
-
 def test_a_worker_completes_the_move_of_an_archive_after_each_crash() -> None:
     found = detailed()
     walks = [each for each in found.walkthroughs if each.access.name.startswith("archive to ")]

@@ -30,7 +30,6 @@ from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.limits import large_fields
 from . import changes
 from .changes import Change, key_table
-from .logs import RULES_OF_LOGS, as_log
 
 _MOST_TABLES: Final = 100
 _TABLE_NAME: Final = 63
@@ -59,10 +58,6 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
     """Yield the changes that may remove a finding; those that the recipes reject are left out."""
     name, _, part = finding.subject.partition(": ")
     make = RULES_WITH_CHANGES.get(finding.rule)
-    for log in context.design.logs:
-        if finding.rule in RULES_OF_LOGS and name == log.name:
-            yield from RULES_OF_LOGS[finding.rule](log)
-            return
     for declared_set in context.design.sets:
         if make is not None and name in (declared_set.name, declared_set.table):
             with suppress(BadInput):
@@ -261,19 +256,6 @@ def _conditional(target: Target) -> Iterator[Change]:
         yield Change(target.declared.name, says, access={name: {"overwrite": False}})
 
 
-def _blob_log(target: Target) -> Iterator[Change]:
-    log = as_log(target.declared, target.context.design)
-    if log is not None:
-        says = f"write the log to blobs (BlobLog), where entries are read up to {log.flush_seconds:g} s later"
-        yield Change(target.declared.name, says, "blob_log", log=log)
-
-
-def _not_by_time(target: Target) -> Iterator[Change]:
-    if target.finding.pattern == "blob_log":
-        yield from _blob_log(target)
-    yield from _spread(target)
-
-
 def _list_elsewhere(target: Target) -> Iterator[Change]:
     """Yield what keeps a long or busy list short: blobs, several rows, or an index with a copy of each entity."""
     declared_set, old = target.declared, _derived(target)
@@ -412,7 +394,6 @@ def _fewer_parts(target: Target) -> Iterator[Change]:
 RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = {
     "missing-index": _missing_index,
     "client-sort": _sorted_index,
-    "log-data": _blob_log,
     "unused-index": _remove,
     "redundant-index": _remove,
     "second-read": _with_all,
@@ -422,7 +403,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = 
     "entity-too-large": _in_blobs,
     "too-many-properties": _wide,
     "secret-in-plain-text": _encrypted,
-    "prepend-append": _not_by_time,
+    "prepend-append": _spread,
     "one-partition": _spread,
     "few-partitions": _spread,
     "hot-partition": _spread,

@@ -13,7 +13,7 @@ from tablepatterns.key import Key
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
-from ..design.model import DeclaredLog, DeclaredSet, Design, Field, Query, Write
+from ..design.model import DeclaredSet, Design, Field, Query, Write
 
 AccessT = TypeVar("AccessT", Query, Write)
 Values = Mapping[str, Any]
@@ -26,12 +26,11 @@ class Change:
     :param pattern: the pattern that it uses, by its name in the catalog; None if it uses none
     :param corrects: the subject whose flaws of the file it corrects
     :param values: the key, table, pattern or retention of the set
-    :param settings: arguments of the recipe of the set or log; None to remove one
+    :param settings: arguments of the recipe of the set; None to remove one
     :param fields: what the values of fields look like, by the name of the field
     :param access: arguments of queries and writes, by their name
     :param derived: the derived data to add, to replace or to remove
     :param mapping: the mapping to add, and its table in a design file
-    :param log: the blob log that replaces the set, or the log with its settings
     """
 
     set: str
@@ -44,13 +43,8 @@ class Change:
     access: Mapping[str, Values] = field(default_factory=dict[str, Values])
     derived: DerivedChange | None = None
     mapping: tuple[PropertyMapping, Values] | None = None
-    log: DeclaredLog | None = None
 
     def applied(self, design: Design) -> Design:
-        if self.log is not None:
-            logs = {**{log.name: log for log in design.logs}, self.log.name: self.log}
-            sets = tuple(declared_set for declared_set in design.sets if declared_set.name != self.set)
-            return replace(design, sets=sets, logs=tuple(logs.values()))
         sets = tuple(
             self._changed(declared_set) if declared_set.name == self.set else declared_set
             for declared_set in design.sets

@@ -12,22 +12,16 @@ from tablepatterns.key import Key
 
 from ..design.model import Retention
 from .changes import Change, DerivedChange, key_table
-from .logs import table_of
 
 
 def fixed_text(text: str, change: Change) -> str:
     """Return the text of a design file with a change."""
     document: Any = tomlkit.parse(text)
-    sets, logs = (cast("list[Any]", document.get(section, [])) for section in ("set", "blob_log"))
-    table = next((table for table in [*sets, *logs] if table.get("name") == change.set), None)
+    sets = cast("list[Any]", document.get("set", []))
+    table = next((table for table in sets if table.get("name") == change.set), None)
     if table is None:
         raise BadInput("set", change.set, "the file has no set of this name", "give the file that was reviewed")
-    if change.log is None:
-        _edit(table, change)
-    elif table in logs:
-        _set_values(table, change.settings)
-    else:
-        _move(document, change.set, table_of(change.log))
+    _edit(table, change)
     return tomlkit.dumps(document)
 
 
@@ -76,22 +70,6 @@ def _write_array(table: Any, name: str, items: list[Any]) -> None:
         for item in items:
             array.append(item)
         table[name] = array
-
-
-def _move(document: Any, name: str, log: Mapping[str, Any]) -> None:
-    """Replace the table of a set by that of a blob log."""
-    sets: Any = document["set"]
-    for at in [at for at, set_table in enumerate(sets) if set_table.get("name") == name]:
-        del sets[at]
-    if not sets:
-        document.remove("set")
-    if "blob_log" not in document:
-        document.append("blob_log", tomlkit.aot())
-    table = _new_table({key: value for key, value in log.items() if not isinstance(value, list)})
-    for key in ("write", "read"):
-        if accesses := cast("list[Mapping[str, Any]]", log[key]):
-            _write_array(table, key, [_new_table(access) for access in accesses])
-    document["blob_log"].append(table)
 
 
 def _new_table(values: Mapping[str, Any]) -> Any:

@@ -11,13 +11,11 @@ from typing import Final
 from tablepatterns import limits
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
-from tablepatterns.recipes.blob_log.blob_log import BLOCK_BYTES, MAX_NUMBER
 
 from ..design.archives import archive_write
-from ..design.model import DeclaredLog, DeclaredSet, Design, Query, Shape
+from ..design.model import DeclaredSet, Design, Query, Shape
 from ..estimate import pages
 from ..kinds import kind_of
-from ..kinds.log import blobs_an_hour, entries_of, line_bytes
 from ..measure.sample import names_one, values_in
 from ..model import LimitUse, Measured, part_of
 from .load import busiest_share, moves, moves_away, partitions_of, touched, via_of
@@ -37,24 +35,22 @@ def grown(shape: Shape, years: float) -> float:
     return count if most is None else min(count, max(most, shape.count))
 
 
-def volume_of(declared_part: DeclaredSet | DeclaredLog, years: float) -> Volume:
-    if isinstance(declared_part, DeclaredLog):
-        return Volume(0.0, entries_of(declared_part, years) * line_bytes(declared_part))
-    count = grown(declared_part.shape, years)
-    sizes = primary_sizes(declared_part)
-    tables, blobs = sizes.row * rows_of(declared_part) * count, sizes.blobs * count
-    for derived in declared_part.derived:
-        copies = derived_sizes(declared_part, derived)
+def volume_of(declared_set: DeclaredSet, years: float) -> Volume:
+    count = grown(declared_set.shape, years)
+    sizes = primary_sizes(declared_set)
+    tables, blobs = sizes.row * rows_of(declared_set) * count, sizes.blobs * count
+    for derived in declared_set.derived:
+        copies = derived_sizes(declared_set, derived)
         if copies is not None:
             tables += copies.row * count
             continue
-        lists = _lists(declared_part, derived, count)
-        if not declared_part.profile(derived).in_table:
+        lists = _lists(declared_set, derived, count)
+        if not declared_set.profile(derived).in_table:
             blobs += lists
         else:
             tables += lists
-    if declared_part.archive is not None and declared_part.archive.container is not None:
-        blobs += archived_size(declared_part) * (declared_part.archive.count + _archived(declared_part.shape, years))
+    if declared_set.archive is not None and declared_set.archive.container is not None:
+        blobs += archived_size(declared_set) * (declared_set.archive.count + _archived(declared_set.shape, years))
     return Volume(tables, blobs)
 
 
@@ -92,7 +88,6 @@ def in_sight(design: Design, measured_sets: Iterable[Measured]) -> tuple[LimitUs
         *(_of_set(declared_set, design.years) for declared_set in design.sets),
         *(_of_query(call, design.years) for call in measured_sets),
         *map(_of_messages, design.sets),
-        *map(_of_log, design.logs),
         _of_account(design),
     )
     near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
@@ -114,9 +109,6 @@ def _reached(use: LimitUse, years: float) -> float | None:
 
 def grown_call(call: Measured, years: float) -> Measured:
     """Return what a call takes after so many years: a query that finds more entities takes more pages."""
-    if isinstance(call.of, DeclaredLog):
-        # A span of a log has as many entries in each year
-        return call
     factor, shape, via = grows(call, years), call.of.shape, via_of(call.of, call)
     pages = factor
     if factor != 1 and (via is None or call.of.profile(via).finder != "find_all"):
@@ -150,7 +142,7 @@ def grows(call: Measured, years: float) -> float:
     A scan and a list of entities read more as the number of entities grows. So does an open range, unless new entities
     are in new partitions.
     """
-    if isinstance(call.of, DeclaredLog) or not isinstance(call.access, Query) or not call.of.shape.count:
+    if not isinstance(call.access, Query) or not call.of.shape.count:
         return 1.0
     shape, via = call.of.shape, via_of(call.of, call)
     factor = grown(shape, years) / shape.count
@@ -230,14 +222,9 @@ def _of_messages(declared_set: DeclaredSet) -> Iterator[LimitUse]:
         yield _use("messages of an archive in a second", name, most, 2 * archive.busiest)
 
 
-def _of_log(log: DeclaredLog) -> Iterator[LimitUse]:
-    yield _use("bytes of a log entry", log.name, BLOCK_BYTES, line_bytes(log))
-    yield _use("blobs of a log in an hour", log.name, MAX_NUMBER, blobs_an_hour(log))
-
-
 def _of_account(design: Design) -> Iterator[LimitUse]:
     now, then = (
-        sum(volume.tables + volume.blobs for volume in (volume_of(part, years) for part in design.parts))
+        sum(volume.tables + volume.blobs for volume in (volume_of(part, years) for part in design.sets))
         for years in (0.0, design.years)
     )
     yield _use("bytes of the account", design.name, limits.ACCOUNT_CAPACITY_BYTES, now, then)

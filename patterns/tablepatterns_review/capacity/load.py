@@ -11,7 +11,7 @@ from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.filters import QueryClass
 
 from ..design.archives import archive_set, is_of_archive, rate_of
-from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Shape, Write
+from ..design.model import DAY, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
 from ..measure.sample import coincidence_of, names_one, values_of
 from ..model import Measured
@@ -54,9 +54,7 @@ _Part: TypeAlias = tuple[str, Partitions, Choice, float]
 
 
 def loads_of(design: Design, call: Measured) -> Iterator[Load]:
-    """Yield the loads of an access pattern on the partitions of the set and of its derived rows; none of a log."""
-    if isinstance(call.of, DeclaredLog):
-        return
+    """Yield the loads of an access pattern on the partitions of the set and of its derived rows."""
     access, curve = call.access, day_curve(call.rate, call.busiest)
     is_read_of_first = isinstance(access, Query) and access.take is not None
     if isinstance(access, Query):

@@ -201,7 +201,7 @@ def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years:
             if quantity:
                 amount = quantity / PER * prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, amount)
-    for part in design.parts:
+    for part in design.sets:
         volume, price = volume_of(part, years), prices.capacity
         for service, size, a_month in (("tables", volume.tables, price.tables), ("blobs", volume.blobs, price.blobs)):
             if size:

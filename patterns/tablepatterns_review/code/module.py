@@ -23,7 +23,6 @@ from tablepatterns.recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, FieldType
 from ..key_parts import pieces_of_key
 from ..kinds import kind_of
-from ..kinds.log import declaration_of, log_call
 from ..measure.sample import holds_copies
 from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
 from ..templates import environment
@@ -44,15 +43,14 @@ _HOMES: Final[Mapping[str, Sequence[str]]] = {
     "datetime": ("date", "datetime", "timedelta", "timezone"),
     "uuid": ("UUID",),
     "tablepatterns": (
-        *("Archive", "BlobArchive", "BlobLog", "CopiedFields", "DataSeries", "EncryptedProperties", "Entity"),
+        *("Archive", "BlobArchive", "CopiedFields", "DataSeries", "EncryptedProperties", "Entity"),
         *("EntitySet", "InBlobs", "InPartition", "InTable", "IndexEntity", "Int64", "InterPartitionIndex"),
         *("IntraPartitionIndex", "Key", "LargeProperties", "LocalKey", "LogTail", "PartitionSpread", "Period"),
         *("PeriodTables", "QueryClass", "Storage", "Summary", "Traffic", "WideEntity", "Worker", "between", "connect"),
         *("parse", "prefix"),
     ),
     "tablepatterns_review": (
-        *("Access", "ArchivePolicy", "Design", "Field", "LogRead", "LogWrite", "Query", "Retention", "Shape", "Write"),
-        *("declare_log", "declare_set"),
+        *("Access", "ArchivePolicy", "Design", "Field", "Query", "Retention", "Shape", "Write", "declare_set"),
     ),
     "tablepatterns_engine": ("Clock", "Engine"),
 }
@@ -93,7 +91,7 @@ class Module:
         self.design = design
         names = Names([*_OWN, *(name for names in _HOMES.values() for name in names)])
         sets = design.sets
-        self.sets = {declared_part.name: names.new(snake(declared_part.name)) for declared_part in design.parts}
+        self.sets = {of.name: names.new(snake(of.name)) for of in sets}
         self.models = {of.name: names.new(camel(of.shape.entity)) for of in sets if _has_model(of)}
         self.keys = {of.name: names.new(f"{self.sets[of.name]}_key".upper()) for of in sets}
         self.derived = {
@@ -107,7 +105,6 @@ class Module:
     def text(self) -> str:
         design = self.design
         types = {self.sets[of.name]: kind_of(of).code_type(of, self.models.get(of.name)) for of in design.sets}
-        types |= {self.sets[log.name]: "BlobLog[Storage]" for log in design.logs}
         for name, archive in self.archives.items():
             types[archive] = f"Archive[Storage, {self.models[name]}]" if name in self.models else "Archive[Storage]"
         return render(
@@ -115,13 +112,12 @@ class Module:
             notes=comment(self._notes()),
             models={self.models[of.name]: _model_types(of) for of in design.sets if of.name in self.models},
             constants=dict(self._constants()),
-            parts="sets and blob logs" if design.logs else "sets",
             types=types,
             encrypts=self.encrypts,
             makes=list(self._makes()),
             name=text(design.name),
             sets=[self._declared(declared_set) for declared_set in design.sets],
-            options=self._design_options(),
+            years=None if design.years == Design("", ()).years else repr(design.years),
         )
 
     @cached_property
@@ -158,8 +154,6 @@ class Module:
                 target = blobs if policy.to is None else self.sets[policy.to]
                 archive = call("Archive", self.sets[declared_set.name], target)
                 yield [f"{self.archives[declared_set.name]} = {archive}"]
-        for log in self.design.logs:
-            yield [f"{self.sets[log.name]} = {log_call(log)}"]
 
     def _names(self, declared_set: DeclaredSet) -> CodeNames:
         derived = [self._bound(declared_set, number, derived) for number, derived in enumerate(declared_set.derived)]
@@ -198,13 +192,6 @@ class Module:
             "policies": {name: declaration(policy) for name, policy in policies.items() if policy is not None},
             "pattern": None if kind_of(declared_set).has_own_recipe else text(declared_set.pattern),
         }
-
-    def _design_options(self) -> dict[str, str]:
-        options = {} if self.design.years == 3.0 else {"years": repr(self.design.years)}
-        if self.design.logs:
-            declared = (declaration_of(log, self.sets[log.name]) for log in self.design.logs)
-            options["logs"] = f"({', '.join(declared)},)"
-        return options
 
 
 def _model_types(declared_set: DeclaredSet) -> dict[str, str]:

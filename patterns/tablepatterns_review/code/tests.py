@@ -13,10 +13,9 @@ from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
 from ..design.archives import is_of_archive
-from ..design.model import DeclaredLog, DeclaredSet, Query, Write
+from ..design.model import DeclaredSet, Query, Write
 from ..kinds import kind_of
 from ..kinds.kind import once
-from ..kinds.log import calls_of_test, stored_code
 from ..measure.account import SampleAccount, sample_design, set_up
 from ..measure.measure import atomic_writes, calls_of, is_of_retention, sample_questions
 from ..measure.questions import sample_call
@@ -92,8 +91,6 @@ class Tests:
             messages = kind_of(declared_set).messages_code(self._bare(declared_set))
             if messages is not None and any(derived.is_eventual for derived in declared_set.derived):
                 yield messages
-        for log in self.module.design.logs:
-            yield from stored_code(self.module.sets[log.name])
 
     def _bare(self, declared_set: DeclaredSet) -> str:
         return f"sets.{self.module.sets[declared_set.name]}"
@@ -130,9 +127,6 @@ class Tests:
         """Return the test of an access pattern; None if it takes more than one call."""
         if measured.rejected is not None:
             return None
-        if isinstance(measured.of, DeclaredLog):
-            lines, most = calls_of_test(measured.of, measured.access, self.module.sets[measured.of.name])
-            return CostTest(lines, check="found" if isinstance(measured.access, Query) else "", most=most)
         if self.account.rejected or not self.account.samples[measured.of.name].stored:
             return None
         if is_of_archive(measured.of, measured.access):

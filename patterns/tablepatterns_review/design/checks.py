@@ -33,8 +33,6 @@ from .model import (
     Design,
     Field,
     FieldType,
-    LogRead,
-    LogWrite,
     Query,
     Shape,
     Write,
@@ -122,20 +120,6 @@ def _of_parts(design: Design) -> Iterator[Fault]:
         if declared_set.name in names[:number]:
             yield part.fault("another set has this name; give each its own", "name")
         yield from _of_set(design, declared_set, part)
-    for number, log in enumerate(design.logs):
-        part = _Part(("blob_log", number), f'blob_log "{log.name}"')
-        others = design.logs[:number]
-        if log.name in [*names, *(other_log.name for other_log in others)]:
-            yield part.fault("a set or another log has this name; give each its own", "name")
-        if (log.container, log.prefix) in [(other_log.container, other_log.prefix) for other_log in others]:
-            says = "another log of this container has it, so entries mix; give each its own"
-            yield part.fault(f"service = {log.prefix!r}: {says}", "service")
-        yield from part.out_of_bounds(log)
-        seen_names: set[str] = set()
-        for at, read in enumerate(log.reads):
-            yield from _of_access(read, part.below(f'read "{read.name}"', "read", at), seen_names)
-        for at, write in enumerate(log.writes):
-            yield from _of_access(write, part.below(f'write "{write.name}"', "write", at), seen_names)
 
 
 def _of_moves(design: Design) -> Iterator[Fault]:
@@ -314,10 +298,9 @@ def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Fault]:
         yield part.fault(says, "key")
 
 
-def _of_access(access: Query | Write | LogRead | LogWrite, part: _Part, seen_names: set[str]) -> Iterator[Fault]:
+def _of_access(access: Query | Write, part: _Part, seen_names: set[str]) -> Iterator[Fault]:
     if access.name in seen_names:
-        of = "log" if part.path[0] == "blob_log" else "set"
-        yield part.fault(f"another access pattern of the {of} has this name; give each its own", "name")
+        yield part.fault("another access pattern of the set has this name; give each its own", "name")
     seen_names.add(access.name)
     yield from part.out_of_bounds(access)
     if access.peak is not None and access.peak < access.rate:

@@ -25,7 +25,6 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
-from ..kinds.log import log_of
 from ..measure.account import recipe_of_set, sample_key
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
@@ -33,7 +32,7 @@ from . import format as tables
 from .checks import faults
 from .corrections import Corrections
 from .from_sets import declare_set
-from .model import DeclaredLog, DeclaredSet, Design, Shape
+from .model import DeclaredSet, Design, Shape
 
 __all__ = ["BadDesignFile", "read_design"]
 
@@ -75,10 +74,10 @@ def read_design(given: str | FilePath) -> Design:
     values = file.values()
     table = file.read(tables.DesignTable, values)
     reader = _Reader(values, table.years)
-    sets, logs = reader.sets(table.set), reader.logs(table.blob_log)
-    if not sets and not logs and not reader.problems:
+    sets = reader.sets(table.set)
+    if not sets and not reader.problems:
         reader.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
-    design = Design(table.name, sets, table.years, tuple(reader.corrections.flaws), logs)
+    design = Design(table.name, sets, table.years, tuple(reader.corrections.flaws))
     problems = reader.problems or [Problem(fault.path, f"{fault.whose}: {fault.says}") for fault in faults(design)]
     if problems:
         raise file.error(problems)
@@ -106,12 +105,6 @@ class _Reader:
             if declared_set is not None:
                 sets[number] = declared_set
         return tuple(sets[number] for number in sorted(sets))
-
-    def logs(self, log_tables: Sequence[tables.LogTable]) -> tuple[DeclaredLog, ...]:
-        logs = [_log(log_table) for log_table in log_tables]
-        for number, log in enumerate(logs):
-            self.create(partial(log_of, self.storage, log), ("blob_log", number))
-        return tuple(logs)
 
     def overlaps(self, subject: str, table: str, key: Key) -> bool:
         """Record other rows of the table whose keys may overlap; return whether there are any."""
@@ -304,11 +297,6 @@ def _store(table: Any) -> Placement | None:
         return InTable(table.table) if table.table or table.store else None
     found: Placement = table.store
     return found
-
-
-def _log(table: tables.LogTable) -> DeclaredLog:
-    declared: dict[str, Any] = {**table.__dict__, "service": table.prefix}
-    return DeclaredLog(writes=declared.pop("write"), reads=declared.pop("read"), **declared)
 
 
 def _mapping(table: Any) -> PropertyMapping:

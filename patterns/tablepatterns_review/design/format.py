@@ -23,9 +23,6 @@ from .model import (
     Amount,
     ArchivePolicy,
     Field,
-    LogOptions,
-    LogRead,
-    LogWrite,
     Number,
     Query,
     Retention,
@@ -408,31 +405,17 @@ AnySet: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogTable(LogOptions):
-    """A log in blobs, instead of in a table.
-
-    :param write: the access patterns that append entries
-    :param read: the access patterns that read a time span
-    """
-
-    write: tuple[LogWrite, ...] = ()
-    read: tuple[LogRead, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class DesignTable(StrictTable):
     """A design file.
 
     :param name: the title of the report
     :param years: the number of years of growth to project
     :param set: the sets of entities
-    :param blob_log: the logs in blobs
     """
 
     name: str
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     set: tuple[AnySet, ...] = ()
-    blob_log: tuple[LogTable, ...] = ()
 
 
 TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
@@ -446,9 +429,6 @@ TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "[[set.access]]": (Access,),
     "[[set.derived]]": (IntraTable, InterTable, ListTable, CopiesTable, FilledTable, SummaryTable),
     "[[set.mappings]]": (EncryptedTable, LargeTable),
-    "[[blob_log]]": (LogTable,),
-    "[[blob_log.write]]": (LogWrite,),
-    "[[blob_log.read]]": (LogRead,),
 }
 """The tables of a file, by their names in the documentation."""
 

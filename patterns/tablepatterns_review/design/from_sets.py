@@ -1,35 +1,25 @@
-"""Declare a set or a blob log for a review from the recipe that stores it."""
+"""Declare a set for a review from the recipe that stores it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from tablepatterns.errors import BadInput
 from tablepatterns.recipe import Pattern, set_profile_of
 
 from ..kinds import KINDS
-from ..kinds.log import OPTIONS, SECONDS
 from .model import (
     Access,
     ArchivePolicy,
-    DeclaredLog,
     DeclaredSet,
     Field,
-    LogRead,
-    LogWrite,
     Query,
     Retention,
     Shape,
     Write,
 )
-
-if TYPE_CHECKING:
-    from tablepatterns.recipes.blob_log.blob_log import BlobLog
-
-_SECOND: Final = timedelta(seconds=1)
 
 
 def declare_set(
@@ -77,47 +67,6 @@ def declare_set(
         retention=retention or declared_set.retention,
         access=tuple(access),
         archive=archive,
-    )
-
-
-def declare_log(
-    log: BlobLog[Any],
-    *,
-    size: int,
-    name: str | None = None,
-    count: int | None = None,
-    retention_days: float | None = None,
-    writes: Iterable[LogWrite] = (),
-    reads: Iterable[LogRead] = (),
-) -> DeclaredLog:
-    """Declare a blob log as a program has it: the container, the names and the buffer are read from the object.
-
-    No request is made, and no account is kept.
-
-    >>> from tablepatterns import BlobLog, connect
-    >>> from tablepatterns_review import LogWrite
-    >>> log = BlobLog(connect(), "requests", "shop")
-    >>> declare_log(log, size=200, writes=[LogWrite("log request", rate=50)]).flush_seconds
-    10.0
-
-    :param log: the log
-    :param size: the usual length of a message with its fields, in bytes
-    :param name: what the report calls it; by default the service's name
-    :param count: how many entries there are now; by default as many as are written while they are kept, else none
-    :param retention_days: how many days entries are kept; by default indefinitely
-    """
-    options: dict[str, Any] = {name: getattr(log, name) for name in OPTIONS}
-    options |= {name: getattr(log, recipe_name) / _SECOND for name, recipe_name in SECONDS.items()}
-    return DeclaredLog(
-        name=name or log.service,
-        container=log.container.name,
-        service=log.service,
-        size=size,
-        count=count,
-        retention_days=retention_days,
-        writes=tuple(writes),
-        reads=tuple(reads),
-        **options,
     )
 
 

@@ -6,9 +6,8 @@ parser, the JSON Schema and the documentation of the format are derived from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from annotated_types import Interval
@@ -16,7 +15,6 @@ from annotated_types import Interval
 from tablepatterns.entity_set.derived import Derived, RowProfile, profile_of
 from tablepatterns.entity_set.mapping import PropertyMapping, stored_size
 from tablepatterns.key import Key
-from tablepatterns.limits import MIB
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
@@ -35,7 +33,6 @@ Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
 Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
 Skew: TypeAlias = Annotated[float, Interval(ge=0, le=10)]
 Amount: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
-Seconds: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
 RETENTION: Final = "retention of {} days"
 """The name of the deletes of a retention."""
 DAY: Final = 86_400
@@ -175,7 +172,7 @@ class Query(StrictTable):
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
     :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution; 0 means evenly
-    :param max_staleness: the seconds that a result may lag behind the last write
+    :param max_staleness: the seconds that a result may lag behind the last write; by default not checked
     :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
     :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
@@ -193,7 +190,7 @@ class Query(StrictTable):
     rate: Rate = 0.0
     peak: Rate | None = None
     skew: Skew = 0.0
-    max_staleness: Amount = 0.0
+    max_staleness: Amount | None = None
     region: Region = "primary"
     archived: bool = False
     results: Amount | None = None
@@ -323,148 +320,22 @@ class DeclaredSet:
 
 
 @dataclass(frozen=True)
-class LogWrite(StrictTable):
-    """An access pattern that appends entries to a blob log.
-
-    :param name: the name of the write, such as `log request`
-    :param rate: entries per second, averaged over a day
-    :param peak: entries per second at the busiest time; by default `rate`
-    :param writers: the number of processes that write at the same time, each with its own buffer and blobs
-    """
-
-    name: str
-    rate: Rate = 0.0
-    peak: Rate | None = None
-    writers: Number = 1
-
-
-@dataclass(frozen=True)
-class LogRead(StrictTable):
-    """An access pattern that reads the entries of a time span.
-
-    :param name: the name of the query, such as `errors of ten minutes`
-    :param seconds: the length of the time span
-    :param rate: calls per second, averaged over a day
-    :param peak: calls per second at the busiest time; by default `rate`
-    """
-
-    name: str
-    seconds: Seconds
-    rate: Rate = 0.0
-    peak: Rate | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogOptions(StrictTable):
-    """A log in blobs, one blob an hour for each writer.
-
-    :param name: the name in reports
-    :param container: the container of the blobs
-    :param service: the prefix of the blob names; by default the container
-    :param size: the typical size of a message with its fields, in bytes
-    :param count: the current number of entries; by default, those written within `retention_days`, or none without a
-        retention
-    :param retention_days: the number of days after which entries are deleted with their blobs; by default, they are
-        kept indefinitely
-    :param write_through: whether each entry is written immediately, instead of buffered
-    :param flush_count: the maximum number of entries in the buffer
-    :param flush_bytes: the maximum number of bytes in the buffer
-    :param flush_seconds: the age in seconds of the oldest buffered entry at which an append flushes the buffer
-    :param ahead_seconds: how many seconds the `last` in a blob's metadata may be later than its last entry
-    :param blob_bytes: the size in bytes at which a blob is full
-    :param blob_blocks: the number of flushes after which a blob is full
-    """
-
-    name: str
-    container: str
-    service: str | None = None
-    size: Size
-    count: Annotated[int, Interval(ge=0, le=10**15)] | None = None
-    retention_days: Annotated[float, Interval(gt=0, le=1e6)] | None = None
-    write_through: bool = False
-    flush_count: Number = 1000
-    flush_bytes: Number = MIB
-    flush_seconds: Seconds = 10.0
-    ahead_seconds: Seconds = 60.0
-    blob_bytes: Number = 64 * MIB
-    blob_blocks: Annotated[int, Interval(ge=1, le=50_000)] = 50_000
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the blob names."""
-        return self.service or self.container
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeclaredLog(LogOptions):
-    """A blob log of a design.
-
-    >>> errors = LogRead("errors of ten minutes", seconds=600, rate=0.01)
-    >>> log = DeclaredLog(name="Requests", container="requests", size=200, retention_days=30, reads=(errors,))
-    >>> [access.name for access in log.calls]
-    ['errors of ten minutes', 'retention of 30 days']
-
-    :param writes: the access patterns that append entries
-    :param reads: the access patterns that read a time span
-    """
-
-    writes: tuple[LogWrite, ...] = ()
-    reads: tuple[LogRead, ...] = ()
-
-    @property
-    def rate(self) -> float:
-        """Entries per second, of all access patterns that write."""
-        return sum(log_write.rate for log_write in self.writes)
-
-    @cached_property
-    def calls(self) -> Sequence[Query | Write]:
-        """The access patterns as those of a set are declared, with the deletes of the retention last."""
-        found: list[Query | Write] = [
-            Query(log_read.name, {"at": "range"}, rate=log_read.rate, peak=log_read.peak) for log_read in self.reads
-        ]
-        found += [
-            Write(log_write.name, "insert", rate=log_write.rate, peak=log_write.peak, writers=log_write.writers)
-            for log_write in self.writes
-        ]
-        if self.retention_days is not None:
-            found.append(Write(RETENTION.format(f"{self.retention_days:g}"), "delete", rate=1 / DAY))
-        return found
-
-    def write(self, access: Write) -> LogWrite:
-        """Return the declaration of one of `calls` that appends entries."""
-        return next(log_write for log_write in self.writes if log_write.name == access.name)
-
-    def read(self, access: Query) -> LogRead:
-        """Return the declaration of one of `calls` that reads a time span."""
-        return next(log_read for log_read in self.reads if log_read.name == access.name)
-
-
-@dataclass(frozen=True)
 class Design:
-    """A design to review: its sets and blob logs, and the number of years to look ahead.
+    """A design to review: its sets, and the number of years to look ahead.
 
     :param name: the title of the report
     :param sets: the sets; those in one table share its partitions
     :param years: the number of years of growth to project
     :param flaws: the parts that were corrected so that the design can be reviewed
-    :param logs: the blob logs
     """
 
     name: str
     sets: tuple[DeclaredSet, ...]
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     flaws: tuple[Flaw, ...] = ()
-    logs: tuple[DeclaredLog, ...] = ()
 
-    @property
-    def parts(self) -> tuple[DeclaredSet | DeclaredLog, ...]:
-        """The sets, then the blob logs."""
-        return (*self.sets, *self.logs)
-
-    def accesses(self) -> Iterator[tuple[DeclaredSet | DeclaredLog, Query | Write]]:
-        """Yield each access pattern with its set, in declaration order, then those of the blob logs."""
+    def accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
+        """Yield each access pattern with its set, in declaration order."""
         for declared_set in self.sets:
             yield from ((declared_set, query) for query in declared_set.queries)
             yield from ((declared_set, write) for write in declared_set.writes)
-        for log in self.logs:
-            yield from ((log, access) for access in log.calls)

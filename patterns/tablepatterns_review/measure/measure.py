@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -23,10 +22,9 @@ from tablepatterns_engine import Clock, Engine
 from ..capacity.load import RETRY_REQUESTS, retries_of, touched
 from ..capacity.sizes import entry_size
 from ..design.archives import archive_write, is_of_archive, rate_of, with_moves
-from ..design.model import DAY, RETENTION, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS, SizedDesign
 from ..kinds import kind_of
-from ..kinds.log import measured_log
 from ..model import Measured
 from ..planner import Way, best_way
 from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
@@ -107,16 +105,8 @@ def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | N
     design = with_implied_writes(design)
     sample, sized_design = sample_design(design, most), declared_sizes(design)
     costs = (measurements or Measurements()).of(sample)
-    pairs = zip(_accesses_of_sets(design), costs, strict=True)
-    return (*(_scaled(sized_design, sample, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
-
-
-def _accesses_of_sets(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
-    return ((part, access) for part, access in design.accesses() if isinstance(part, DeclaredSet))
-
-
-def _of_logs(design: Design) -> Iterator[Measured]:
-    return chain.from_iterable(map(measured_log, design.logs))
+    pairs = zip(design.accesses(), costs, strict=True)
+    return tuple(_scaled(sized_design, sample, of, access, cost) for (of, access), cost in pairs)
 
 
 def independent(design: Design) -> list[set[str]]:
@@ -149,17 +139,14 @@ def _uses(declared_set: DeclaredSet, atomic: Collection[str]) -> set[object]:
 def rated(design: Design, calls: Sequence[Measured]) -> tuple[Measured, ...]:
     """Return the measured calls at the rates of a design, maybe not those measured: with retries, and counted once."""
     design = with_implied_writes(design)
-    of_sets = (call for call in calls if isinstance(call.of, DeclaredSet))
-    measured_sets = (
+    return tuple(
         _counted_once(_retried(replace(call, of=declared_set, access=access)), design)
-        for (declared_set, access), call in zip(_accesses_of_sets(design), of_sets, strict=True)
+        for (declared_set, access), call in zip(design.accesses(), calls, strict=True)
     )
-    # How many entries a flush of a log has depends on the rates
-    return (*measured_sets, *_of_logs(design))
 
 
 def _retried(call: Measured) -> Measured:
-    if isinstance(call.access, Query) or isinstance(call.of, DeclaredLog) or call.rejected or call.is_implied:
+    if isinstance(call.access, Query) or call.rejected or call.is_implied:
         return call
     retries = retries_of(call.of, call.access)
     return replace(
@@ -195,11 +182,9 @@ def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
         yield move
 
 
-def is_of_retention(declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> bool:
+def is_of_retention(declared_set: DeclaredSet, access: Query | Write) -> bool:
     """Whether an access pattern is the deletion that follows from the retention."""
-    if isinstance(declared_part, DeclaredLog):
-        return isinstance(access, Write) and access.operation == "delete"
-    retention = declared_part.retention
+    retention = declared_set.retention
     return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
 
 

@@ -6,11 +6,8 @@ import unicodedata
 from collections import Counter
 from typing import Final
 
-from tablepatterns.catalog import entry
-from tablepatterns.errors import BadInput
 from tablepatterns.figures import (
     listed,
-    money,
     number,
     of_target,
     plural,
@@ -75,20 +72,10 @@ def name_of(call: Measured | Consistency) -> str:
 
 
 def class_of(measured_set: Measured) -> str:
-    """Return the guide's class of a query, `read of blobs` for that of a log, or `write`."""
+    """Return the guide's class of a query, `read of blobs` for that of an archive in blobs, or `write`."""
     if measured_set.query_class is None:
         return "write" if isinstance(measured_set.access, Write) else "read of blobs"
     return measured_set.query_class.label
-
-
-def costs(reviewed: Reviewed) -> list[tuple[str, Measured]]:
-    """Return each access pattern with its name, and that of its set if it is ambiguous; the most expensive first."""
-    counts = Counter(measured_set.access.name for measured_set in reviewed.measured)
-    costs = [
-        (plain(call.access.name) if counts[call.access.name] == 1 else name_of(call), call)
-        for call in reviewed.measured
-    ]
-    return sorted(costs, key=lambda cost: (-(cost[1].cost_a_month or 0.0), -cost[1].transactions_a_month))
 
 
 def nearest_to_target(reviewed: Reviewed) -> tuple[float, str]:
@@ -101,21 +88,6 @@ def nearest_to_target(reviewed: Reviewed) -> tuple[float, str]:
 def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
     """Return the load of each table, the nearest to its target first."""
     return tuple(sorted(reviewed.heats, key=lambda heat: (-heat.peak / heat.target, heat.table)))
-
-
-def cost_sentence(reviewed: Reviewed) -> str:
-    if not reviewed.measured:
-        return "The design has no access patterns"
-    all_costs = costs(reviewed)
-    (first, call), whole = all_costs[0], sum(call.cost_a_month or 0.0 for call in reviewed.measured)
-    if whole > 0 and call.cost_a_month:
-        total = money(whole, plain(reviewed.bill.currency))
-        return f"“{first}” takes {share(call.cost_a_month / whole)} of the {total} that transactions cost a month"
-    sent = sum(call.transactions_a_month for call in reviewed.measured)
-    most, call = max(all_costs, key=lambda cost: cost[1].transactions_a_month)
-    if not sent:
-        return "No access pattern has a rate, so none has a cost"
-    return f"“{most}” takes {share(call.transactions_a_month / sent)} of the transactions of a month"
 
 
 def heat_sentence(heat: TableLoad) -> str:
@@ -154,14 +126,6 @@ def scans(reviewed: Reviewed) -> int:
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def pattern_title(name: str) -> str:
-    """Return the title and the name of a pattern; only the name if it is not in the catalog."""
-    try:
-        return f"{entry(name).title} ({entry(name).name})"
-    except BadInput:
-        return plain(name)
-
-
 def _effect(before: Effect, after: Effect) -> str:
     per = "" if before.per == "call" else " a second"
     pairs = (
@@ -177,7 +141,7 @@ def _effect(before: Effect, after: Effect) -> str:
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the details of a finding as lines, each with its label."""
-    found: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Do", (plain(finding.better),))]
+    found: list[tuple[str, tuple[str, ...]]] = [("Do", (plain(finding.better),))]
     if finding.change is not None and finding.before is not None and finding.after is not None:
         found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
@@ -185,6 +149,4 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found.append(("Resolves", tuple(f"{finding.rule} ({subject_of(finding)})" for finding in finding.resolves)))
     if finding.causes:
         found.append(("Leads to", tuple(map(plain, finding.causes))))
-    if finding.pattern is not None:
-        found.append(("Pattern", (pattern_title(finding.pattern),)))
-    return (*found, ("Guide", (plain(finding.guide),)))
+    return (*found, ("Guide", (f"{plain(finding.guide)}. {plain(finding.why)}",)))

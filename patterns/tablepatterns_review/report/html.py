@@ -18,12 +18,10 @@ from tablepatterns import figures
 
 from ..capacity.growth import grown
 from ..design.model import Design, Field
-from ..kinds.log import entries_of
 from ..model import (
     Consistency,
     Finding,
     Measured,
-    Place,
     Reviewed,
     Simulation,
     Step,
@@ -33,7 +31,7 @@ from ..model import (
     part_of,
 )
 from ..templates import environment
-from .charts import HEAT, cost_chart, heat_charts
+from .charts import HEAT, heat_chart
 from .formatting import SEVERITIES, lines, nearest_to_target, plain, subject_of, verdict
 from .tables import Cell, sheets
 
@@ -51,7 +49,6 @@ _LONG: Final = 24
 _MARKS: Final = ("read", "returned", "written")
 _ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
 _BLOBS: Final = {"blob_reads": "read", "blob_writes": "written or listed", "blob_deletes": "deleted"}
-_PLACES: Final = {"copy": "index", "log": "blob log"}
 
 
 def html(reviewed: Reviewed) -> str:
@@ -70,11 +67,9 @@ def html(reviewed: Reviewed) -> str:
         findings=[(finding, lines(finding), _call_of(finding, reviewed)) for finding in reviewed.findings],
         simulation=simulation,
         calls=list(_calls(reviewed, simulation)) if simulation else [],
-        homes=list(_homes(simulation)) if simulation else [],
         tables=list(_tables(reviewed.design, simulation)) if simulation else [],
         sheets=sheets(reviewed),
-        cost=cost_chart(reviewed),
-        heats=list(heat_charts(reviewed)),
+        heat=heat_chart(reviewed),
     )
 
 
@@ -112,7 +107,6 @@ def _environment() -> Environment:
         class_of_call=_class_of_call,
         touched=_touched,
         rows_touched=_rows_touched,
-        places=_PLACES,
     )
 
 
@@ -129,9 +123,6 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
     then = sum(grown(declared_set.shape, design.years) for declared_set in design.sets)
     portion, name = nearest_to_target(reviewed)
     yield "Sets", figures.number(len(design.sets)), figures.plural(len(reviewed.measured), "access pattern")
-    if design.logs:
-        now, later = (figures.number(sum(entries_of(log, at) for log in design.logs)) for at in (0.0, design.years))
-        yield "Blob logs", figures.number(len(design.logs)), f"{now} entries, {later} {horizon}"
     yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
     cost, grown_cost = (figures.money(value, bill.currency) for value in (bill.total, bill.then))
     yield "Cost a month", cost, f"{grown_cost} {horizon}"
@@ -154,23 +145,6 @@ def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measure
         yield call, consistency.get(key), walkthroughs[key]
 
 
-def _homes(simulation: Simulation) -> Iterator[tuple[str, list[tuple[Place, list[Place]]]]]:
-    """Yield each table and container, with its sets or logs, and what belongs to each of these."""
-    owners = sorted(
-        (place for place in simulation.places if place.kind in ("set", "log")),
-        key=lambda place: (place.kind == "log", place.where.lower()),
-    )
-    for (kind, where), group in groupby(owners, key=lambda place: (place.kind, place.where)):
-        title = f"Table {where}" if kind == "set" else f"Container {where}"
-        yield (
-            title,
-            [
-                (owner, [place for place in simulation.places if place.of == owner.name and place.kind != kind])
-                for owner in group
-            ],
-        )
-
-
 @dataclass(frozen=True)
 class ShownTable:
     """A stored table of the page; the tables of all periods of a set are one.
@@ -188,7 +162,7 @@ class ShownTable:
 
 def _tables(design: Design, simulation: Simulation) -> Iterator[ShownTable]:
     sets = {declared_set.name: declared_set for declared_set in design.sets}
-    late = {(place.of, place.name) for place in simulation.places if place.is_eventual}
+    late = {(of.name, derived.name) for of in design.sets for derived in of.derived if derived.is_eventual}
 
     def family(table: StoredTable) -> str:
         owners = {row.of for row in table.rows}

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
-from ..design.model import DeclaredLog, DeclaredSet
 from ..estimate import PAGE_READS
 from ..model import LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
@@ -85,14 +84,9 @@ _SCAN_NOTE: Final = (
 )
 
 
-_LOG_NOTE: Final = (
-    "For a blob log, a write is one entry, with its share of the flush that writes it; a read returns bytes of blobs, "
-    "not entities."
-)
-
-
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    return _accesses(reviewed), _heat(reviewed), _limits(reviewed), _promises(reviewed), _bill(reviewed)
+    promised = [] if all(promise.is_default for promise in reviewed.promises) else [_promises(reviewed)]
+    return _accesses(reviewed), _heat(reviewed), _limits(reviewed), *promised, _bill(reviewed)
 
 
 def _accesses(reviewed: Reviewed) -> Sheet:
@@ -100,17 +94,16 @@ def _accesses(reviewed: Reviewed) -> Sheet:
     scanning = (
         "none of them scans" if not scanned else f"{number(scanned)} of them {'scans' if scanned == 1 else 'scan'}"
     )
-    samples = [call.sample for call in calls if isinstance(call.of, DeclaredSet) and call.sample < call.of.shape.count]
+    samples = [call.sample for call in calls if call.sample < call.of.shape.count]
     notes = [
         "Figures are for one call, on average. Billed: storage transactions, including those of workers; table "
         "transactions, unless another service is named. "
         "Examined: entities that the service reads.",
-        *([_LOG_NOTE] if any(isinstance(call.of, DeclaredLog) for call in calls) else []),
         *([_SCAN_NOTE] if any(call.examined > PAGE_READS for call in calls) else []),
     ]
     if samples:
         notes.append(f"Larger sets were measured with a sample of {number(max(samples))} entities and scaled up.")
-    headings = (*("Access pattern", "Class", "Rate", ">Requests", ">Billed", ">Examined", ">Returned"), ">Written")
+    headings = ("Access pattern", "Class", "Rate", ">Requests", ">Billed", ">Examined", ">Returned")
     return Sheet(
         "access-patterns",
         "Access patterns",
@@ -132,7 +125,7 @@ def _access(call: Measured) -> tuple[Cell, ...]:
         Cell(rate(average), note=f"peak {rate(busiest)}" if busiest > average else ""),
         Cell(_unless_zero(call.requests), note=f"{number(call.retries)} retries" if call.retries >= _RETRIES else ""),
         Cell(_unless_zero(call.transactions), note="" if is_of_tables else call.cost.by_service),
-        *map(_unless_zero, (call.examined, call.returned, call.written)),
+        *map(_unless_zero, (call.examined, call.returned)),
         "" if call.cost_a_month is None else sum_of_money(call.cost_a_month),
     )
 
@@ -216,7 +209,9 @@ def _promises(reviewed: Reviewed) -> Sheet:
         says if reviewed.promises else "The design declares no access pattern.",
         columns("Access pattern", "Readers see", "A crash leaves", "Repaired by"),
         tuple(
-            row(name_of(promise), promise.reads, promise.crash, promise.repaired_by) for promise in reviewed.promises
+            row(name_of(promise), promise.reads, promise.crash, promise.repaired_by)
+            for promise in reviewed.promises
+            if not promise.is_default
         ),
     )
 

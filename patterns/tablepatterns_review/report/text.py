@@ -16,7 +16,6 @@ from .tables import Cell, Sheet, Tone, sheets
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}
 _LABEL_WIDTH: Final = 12
-_MAX_NAME_WIDTH: Final = 40
 
 
 def text(reviewed: Reviewed) -> RenderableType:
@@ -49,7 +48,6 @@ def sheet_parts(sheet: Sheet) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(sheet.title, style="bold"), Text(sheet.says)]
     if sheet.rows:
         parts.append(_table(sheet))
-        parts += _calls(sheet)
         parts += [Text(note, style="dim") for note in sheet.notes]
     return parts
 
@@ -64,19 +62,6 @@ def _table(sheet: Sheet) -> Table:
         table.add_section()
         table.add_row(*map(_cell, sheet.total), style="bold")
     return table
-
-
-def _calls(sheet: Sheet) -> list[RenderableType]:
-    """Return the calls of the table on separate lines, where they have room."""
-    found = [cell for row in sheet.rows for cell in row if cell.code]
-    if not found:
-        return []
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(max_width=_MAX_NAME_WIDTH)
-    grid.add_column()
-    for cell in found:
-        grid.add_row(Text(cell.text), Text(cell.code, style="cyan"))
-    return [grid, Text()]
 
 
 def _cell(cell: Cell) -> Text:

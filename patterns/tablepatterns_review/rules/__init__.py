@@ -20,7 +20,6 @@ from . import (
     keys,
     lifecycle,
     limits,
-    logs,
     scans,
     security,
     usage,
@@ -36,7 +35,6 @@ _CONCERNS: Final = (
     indexes,
     limits,
     lifecycle,
-    logs,
     consistency,
     security,
     usage,
@@ -70,10 +68,8 @@ _DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "tot
 
 
 def _named(design: Design, finding: Finding) -> Finding:
-    """Return a finding with what its subject is: a log, or which kind of derived data."""
+    """Return a finding with which kind of derived data it is about."""
     name, _, part = finding.subject.partition(": ")
-    if any(log.name == finding.subject for log in design.logs):
-        return replace(finding, about="log")
     if not part or finding.about not in ("set", "index"):
         return finding
     for declared_set in design.sets:

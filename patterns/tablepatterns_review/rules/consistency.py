@@ -14,7 +14,7 @@ from .rule import Rule, listed
 
 STALE_READ: Final = Rule(
     name="stale-read",
-    finds="a query that must not return stale data reads eventually consistent copies, or the secondary region",
+    finds="a query with a max_staleness reads eventually consistent copies or the secondary region, which lag more",
     severity="a warning",
     why=(
         "Copies in other partitions are eventually consistent: for a while, a reader may see the old "
@@ -26,8 +26,8 @@ STALE_READ: Final = Rule(
         "{rate}."
     ),
     better=(
-        "Read the entity itself by the key that was found, store the copies in its partition, or declare how stale an "
-        "answer may be (max_staleness)."
+        "Read the entity itself by the key that was found, store the copies in its partition, or accept a stale "
+        "answer (max_staleness)."
     ),
     pattern="intra_partition_index",
     about="query",
@@ -35,7 +35,7 @@ STALE_READ: Final = Rule(
 TOGETHER_APART: Final = Rule(
     name="together-apart",
     finds="entities that must change atomically are in different partitions",
-    severity="a warning if a query of one of them must not return stale data, otherwise a note",
+    severity="a warning, or a note if every query of both may return stale data (max_staleness)",
     why="Only an entity group transaction changes several entities atomically, and it is limited to one partition.",
     guide="Entity group transactions; eventually consistent transactions pattern",
     says="{access} must be atomic with {other_writes}, but {why_apart}: readers can see one without the other{strict}.",
@@ -60,7 +60,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 def _stale(context: RuleContext, query: MeasuredQuery) -> Iterator[Finding]:
     via, stale = query.via, query.query.max_staleness
     rate = sum(write.write.rate for write in context.writes_of(query.of))
-    if not rate:
+    if not rate or stale is None:
         return
     if query.query.region == "secondary" and stale < _REPLICATED:
         may = f"lag by more than {number(stale)} s" if stale else "be stale"
@@ -81,9 +81,8 @@ def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
         return
     own, other_set = write.of, apart[0].of
     sets = [own, *(other.of for other in apart)]
-    strict = [
-        repr(query.query.name) for one in sets for query in context.queries_of(one) if query.query.max_staleness <= 0
-    ]
+    fresh = [query.query for one in sets for query in context.queries_of(one) if not query.query.max_staleness]
+    strict = [repr(query.name) for query in fresh if query.max_staleness is not None]
     common = [name for name in own.key.partition_fields if name in other_set.key.partition_fields]
     better = None
     why = f"their PartitionKeys are {own.key.partition_template} and {other_set.key.partition_template}"
@@ -94,7 +93,7 @@ def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
         names = listed(common)
         better = f"Store both in one table with {names} as the PartitionKey, so that one transaction changes both."
     yield TOGETHER_APART.finding(
-        Severity.WARNING if strict else Severity.NOTE,
+        Severity.WARNING if fresh else Severity.NOTE,
         write,
         better=better,
         pattern="entity_group_transaction" if better else None,

@@ -109,13 +109,6 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _kept(context, declared_set)
         if declared_set.archive is not None:
             yield from _archived(context, declared_set, declared_set.archive)
-    for log in context.design.logs:
-        added = log.rate * YEAR
-        severity = severity_of(added, warning=_TOO_MANY, note=_MANY)
-        if log.retention_days is None and severity is not None:
-            better = "Declare retention_days, and call drop_before every day: deletes of blobs are free."
-            words = {"added": plural(added, "entry")}
-            yield UNBOUNDED_GROWTH.finding(severity, log.name, better=better, pattern="blob_log", **words)
 
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:

@@ -107,8 +107,7 @@ LOG_DATA: Final = Rule(
         "time."
     ),
     pattern="blob_log",
-    why_not_automatic="a blob log is only appended to, and read by time span; this set is used in other ways"
-    " or its writes are not declared",
+    why_not_automatic="blobs are not part of a design of tables",
 )
 _READS: Final = 10.0
 _BLOBS: Final = 0.5

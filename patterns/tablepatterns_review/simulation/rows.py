@@ -12,17 +12,16 @@ from tablepatterns.edm import Ticks, ordinal
 from tablepatterns.figures import count
 from tablepatterns.key import Key
 
-from ..design.archives import archive_set
 from ..design.model import DeclaredSet, Design
 from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
-from ..model import Place, PlaceKind, RowKind, StoredRow, StoredTable
+from ..model import RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
 _LONGEST_VALUE: Final = 24
 _LONGEST_ROW: Final = 160
-_CALLED: Final[Mapping[str, PlaceKind]] = {"copies": "copy", "lists": "list", "totals": "summary"}
+_CALLED: Final[Mapping[str, RowKind]] = {"copies": "copy", "lists": "list", "totals": "summary"}
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,6 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def places_of(design: Design) -> Iterator[Place]:
-    for declared_set in design.sets:
-        yield Place("set", declared_set.name, declared_set.name, declared_set.table, _template(declared_set.key), False)
-        for via, profile in declared_set.profiles():
-            where = via.table(declared_set.table) if profile.in_table else "blobs"
-            template = _template(profile.key) if profile.key else ""
-            yield Place(_CALLED[profile.called], via.name, declared_set.name, where, template, via.is_eventual)
-        if declared_set.archive is not None:
-            target = archive_set(design, declared_set)
-            where = "blobs" if target is None else target.table
-            yield Place("archive", declared_set.archive.place, declared_set.name, where, "", True)
-
-
 def stored_tables(
     design: Design,
     sample_sets: Mapping[str, SampleSet],
@@ -97,7 +83,7 @@ def _families(declared_set: DeclaredSet, sample_set: SampleSet) -> Iterator[_Fam
         if profile.table_key is not None:
             kind = _CALLED[profile.called]
             table = via.table(declared_set.table).lower()
-            yield _Family(kind, declared_set.name, via.name, table, profile.table_key, periods)  # type: ignore[arg-type]
+            yield _Family(kind, declared_set.name, via.name, table, profile.table_key, periods)
 
 
 def _row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -15,10 +15,9 @@ from tablepatterns_explore.digest import Stamps
 from tablepatterns_explore.snapshot import Saved, Snapshots
 
 from ..consistency import LEASE
-from ..design.model import DAY, DeclaredLog, DeclaredSet, Design, Query, Write
+from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
 from ..kinds import kind_of
-from ..kinds import log as logs
 from ..kinds.periods import Periods
 from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
 from ..measure.measure import (
@@ -32,10 +31,10 @@ from ..measure.measure import (
 from ..measure.questions import sample_call
 from ..measure.sample import NOW, scaled_results
 from ..measure.writes import Part, Source, execute, recover
-from ..model import Place, Simulation, Step, Walkthrough
+from ..model import Simulation, Step, Walkthrough
 from ..planner import best_way
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
-from .rows import places_of, stored_tables
+from .rows import stored_tables
 
 _ENTITIES: Final = 12
 """The number of entities of each set, so that a page can show all rows."""
@@ -47,7 +46,7 @@ _WORKER_RUNS: Final = 4
 class _Recorded:
     """What one call of an access pattern sent, and what a crash after each request leaves."""
 
-    declared: DeclaredSet | DeclaredLog
+    declared: DeclaredSet
     access: Query | Write
     sent: Sequence[Sent]
     rejected: str | None
@@ -76,15 +75,12 @@ class _Simulator:
         self._storage = InTurn(self._engine, self._recorder)
         self._snapshots = Snapshots(self._engine, stamps)
         self._stand: SampleAccount = set_up(sample, self._storage, readable=True)
-        for log in design.logs:
-            # A log whose entries are rejected stays empty
-            rejection(partial(logs.fill, self._storage, log))
         self._start: Saved = self._snapshots.save()
         self._prepare()
         self._before: Contents = contents_of(self._engine)
 
     def simulation(self) -> Simulation:
-        recorded = [self._record(declared_part, access) for declared_part, access in self._design.accesses()]
+        recorded = [self._record(declared_set, access) for declared_set, access in self._design.accesses()]
         rows = dict(self._before.rows)
         for recorded_call in recorded:
             for sent_request in recorded_call.sent:
@@ -95,16 +91,15 @@ class _Simulator:
         return Simulation(
             {name: len(sample.stored) for name, sample in self._stand.samples.items()},
             tables,
-            (*_places(self._design, recorded), *map(logs.place_of, self._design.logs)),
             tuple(_walkthrough(recorded_call, self._before, numbers) for recorded_call in recorded),
         )
 
     def _prepare(self) -> None:
         """Create the queues, containers and tables that first calls would create, so that no call includes it."""
         created: set[tuple[str, str]] = set()
-        for declared_part, access in self._design.accesses():
+        for declared_set, access in self._design.accesses():
             self._restore()
-            self._run(self._call(declared_part, access)[0])
+            self._run(self._call(declared_set, access)[0])
             records = (request.record for request in self._recorder.sent)
             created |= {
                 (record.service, record.table)
@@ -127,24 +122,20 @@ class _Simulator:
         self._snapshots.fill()
         self._recorder.end()
 
-    def _call(
-        self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write
-    ) -> tuple[Callable[[], object], Sequence[Part]]:
-        self._chance.turn_to(f"{declared_part.name}: {access.name}")
-        if isinstance(declared_part, DeclaredLog):
-            return logs.call_of(self._storage, declared_part, access), ()
+    def _call(self, declared_set: DeclaredSet, access: Query | Write) -> tuple[Callable[[], object], Sequence[Part]]:
+        self._chance.turn_to(f"{declared_set.name}: {access.name}")
         if isinstance(access, Query):
-            return self._question(declared_part, access), ()
-        sample_set = self._stand.kept[declared_part.name]
-        if is_of_retention(declared_part, access) and isinstance(sample_set, Periods):
+            return self._question(declared_set, access), ()
+        sample_set = self._stand.kept[declared_set.name]
+        if is_of_retention(declared_set, access) and isinstance(sample_set, Periods):
             oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
-            kept_days = kind_of(declared_part).period_days(declared_part) or 0.0
-            kept_days += declared_part.retention.days if declared_part.retention else 0
+            kept_days = kind_of(declared_set).period_days(declared_set) or 0.0
+            kept_days += declared_set.retention.days if declared_set.retention else 0
             # The oldest table has just expired
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
             return sample_set.tables.drop_expired, ()
-        writes = [(declared_part, access), *atomic_writes(self._design, declared_part, access)]
+        writes = [(declared_set, access), *atomic_writes(self._design, declared_set, access)]
         sources = {name: Source(sample) for name, sample in self._stand.samples.items()}
         parts = parts_of(self._stand, writes, sources)
         return partial(execute, self._storage, parts), parts
@@ -170,11 +161,11 @@ class _Simulator:
         except (EntityAlreadyExists, EntityNotFound) as error:
             return error.message
 
-    def _record(self, declared_part: DeclaredSet | DeclaredLog, access: Query | Write) -> _Recorded:
+    def _record(self, declared_set: DeclaredSet, access: Query | Write) -> _Recorded:
         self._restore()
-        call, parts = self._call(declared_part, access)
+        call, parts = self._call(declared_set, access)
         rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
-        rejected = rejected or self._stand.rejected.get(declared_part.name)
+        rejected = rejected or self._stand.rejected.get(declared_set.name)
         sent, crashes = tuple(self._recorder.sent), dict[int, tuple[str, str | None]]()
         if isinstance(access, Write) and rejected is None:
             # After a request that changes nothing, a crash leaves the same
@@ -184,13 +175,13 @@ class _Simulator:
                     continue
                 if request.saved not in known:
                     self._restore(request.saved)
-                    known[request.saved] = self._crash(declared_part, access, parts, request.after, sent[-1].after)
+                    known[request.saved] = self._crash(declared_set, access, parts, request.after, sent[-1].after)
                 crashes[number] = known[request.saved]
-        return _Recorded(declared_part, access, sent, rejected, crashes)
+        return _Recorded(declared_set, access, sent, rejected, crashes)
 
     def _crash(
         self,
-        declared_part: DeclaredSet | DeclaredLog,
+        declared_set: DeclaredSet,
         write: Write,
         parts: Sequence[Part],
         remaining_contents: Contents,
@@ -198,9 +189,7 @@ class _Simulator:
     ) -> tuple[str, str | None]:
         """Describe what a crash after a request leaves, which is in the account, before and after workers have run."""
         # Other names than those that the process chose
-        self._chance.turn_to(f"{declared_part.name}: {write.name}, after a crash")
-        if isinstance(declared_part, DeclaredLog):
-            return logs.state_after_crash(self._storage, declared_part, write, self._before, remaining_contents), None
+        self._chance.turn_to(f"{declared_set.name}: {write.name}, after a crash")
         state = _state_after_crash(self._before, remaining_contents, contents)
         if not sum(remaining_contents.messages.values()):
             return state, None
@@ -243,22 +232,6 @@ def _state_after_recovery(before: Contents, remaining_contents: Contents, conten
     if orphans <= 0:
         return f"{sentence}."
     return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
-
-
-def _places(design: Design, recorded: Sequence[_Recorded]) -> Iterator[Place]:
-    """Yield the sets with their derived data and archives, and the queues and containers that calls used."""
-    declared = list(places_of(design))
-    archives = {(place.of, place.name) for place in declared if place.kind == "archive"}
-    yield from declared
-    used = dict.fromkeys(
-        (request.record.service == "queue", request.record.table, call.declared.name)
-        for call in recorded
-        for request in (call.sent if isinstance(call.declared, DeclaredSet) else ())
-        if request.record.service != "table" and request.record.table
-    )
-    for is_queue, name, of in used:
-        if is_queue or (of, name) not in archives:
-            yield Place("queue" if is_queue else "container", name, of, name, "", is_queue)
 
 
 def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:

@@ -13,7 +13,7 @@ from review.detailed import HOSTILE, reviewed
 from review.report.test_in_chromium import BEYOND, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns_review import Design, Field, Query, Shape, declare_set, read_design, review
+from tablepatterns_review import Design, Field, Query, Shape, declare_set, review
 from tablepatterns_review.model import Walkthrough
 from tablepatterns_review.report import html
 from tablepatterns_review.report.formatting import plain
@@ -179,41 +179,3 @@ def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
         page.check("#choose-0")
         assert page.locator(".call:visible h3").inner_text() == f"Employees: {plain(HOSTILE)}"
         assert "\u2028" not in page.content()
-
-
-LOG = """
-name = "Requests"
-[[blob_log]]
-name = "Requests"
-container = "request-log"
-service = "shop"
-size = 220
-retention_days = 30
-[[blob_log.write]]
-name = "log a request"
-rate = 400
-writers = 24
-[[blob_log.read]]
-name = "ten minutes"
-seconds = 600
-rate = 0.01
-"""
-
-
-def test_a_blob_log_is_shown_with_its_container_and_its_requests(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "log.html"
-    path.write_text(html(review(read_design(LOG), detailed=True)), encoding="utf-8")
-    with opened(browser, path, 400) as page:
-        for width in (1280, 400):
-            page.set_viewport_size({"width": width, "height": 900})
-            home = page.locator(".home").inner_text()
-            assert "Container request-log" in home
-            assert "Requests blob log" in home
-            assert page.evaluate(BEYOND) == []
-        page.get_by_label("Requests: log a request").check()
-        call = page.locator(".call:visible")
-        steps = call.locator(".steps li").all_inner_texts()
-        assert [each.split()[0] for each in steps] == ["PutBlob", "AppendBlock"]
-        assert "3 entries of the buffer are lost" in steps[0]
-        assert "Blobs" in call.locator("dt").all_inner_texts()
-        assert page.evaluate(BEYOND) == []

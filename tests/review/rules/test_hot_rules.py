@@ -99,6 +99,16 @@ class TestTheAccount:
         load = AccountLoad(STEP, (1.0, peak), 20_000.0)
         assert [each.severity for each in found(sets=[EMPLOYEES], account=load)] == expected
 
+    def test_is_not_at_its_target_if_only_a_scan_takes_it_there(self) -> None:
+        fields = {"Department": Field(distinct=10), "EmployeeId": Field("int32"), "Email": Field(size=20)}
+        shape = Shape("Employee", 1_000_000, fields)
+        for known, rule in (({"Email": "="}, False), ({"Department": "=", "EmployeeId": "="}, True)):
+            query = Query("it", known, rate=30_000 if rule else 1_000)  # type: ignore[arg-type]
+            staff = replace(EMPLOYEES, shape=shape, derived=(), queries=(query,), writes=())
+            _, reviewed = without_advice(Design("Staff", (staff,)), PriceTable.default(), Measurements())
+            assert reviewed.account.peak > reviewed.account.target
+            assert ("account-target" in {finding.rule for finding in reviewed.findings}) is rule
+
     def test_is_the_subject(self) -> None:
         load = AccountLoad(STEP, (30_000.0,), 20_000.0)
         (one,) = found(sets=[EMPLOYEES], account=load)

@@ -67,15 +67,16 @@ class TestALateAnswer:
     WRITE = Write("hire", "insert", rate=0.00001)
 
     def test_is_reported_if_the_query_must_not_be_stale(self) -> None:
-        read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=0), via="by e-mail")
         assert reported(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
 
-    def test_is_none_where_it_may_be(self) -> None:
-        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=1), via="by e-mail")
+    @pytest.mark.parametrize("accepted", [1, None])
+    def test_is_none_where_it_may_be_or_nothing_is_declared(self, accepted: float | None) -> None:
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=accepted), via="by e-mail")
         assert found(read, done(self.OF, self.WRITE)) == []
 
     def test_is_none_where_nothing_is_written(self) -> None:
-        read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=0), via="by e-mail")
         assert found(read) == []
 
 
