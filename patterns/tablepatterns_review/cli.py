@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document
+from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document, shows_progress
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import importing
 from tablepatterns.figures import count
@@ -184,7 +184,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     from .reviewer import MAX_TESTS
 
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
-    if not err.is_terminal:
+    if not shows_progress(err):
         if declared >= _MANY:
             text = f"Reviewing {count(declared)} access patterns takes minutes: a second for about 100 of them,"
             err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)

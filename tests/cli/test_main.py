@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from rich.progress import TextColumn
 from typer.testing import CliRunner, Result
 
+import tablepatterns
 from tablepatterns import connect
 from tablepatterns.cli.main import main
+from tablepatterns.cli.output import console, progress_bars, shows_progress
 from tablepatterns.extras import how_to_install
 
 SECONDS_TO_STOP = 4
@@ -96,3 +102,35 @@ def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatc
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1
     assert how_to_install("serve") in said.output
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "is_shown"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, False),
+        (True, {"TTY_COMPATIBLE": "0"}, False),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_progress_is_shown_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, environment: dict[str, str], is_shown: bool
+) -> None:
+    stderr = StringIO()
+    monkeypatch.setattr(stderr, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm"} | environment).items():
+        monkeypatch.setenv(name, value)
+    with progress_bars(TextColumn("reading")) as bars:
+        bars.add_task("")
+    assert ("reading" in stderr.getvalue()) is is_shown
+    assert shows_progress(console(stderr=True)) is is_shown
+
+
+def test_all_progress_is_shown_by_the_same_check() -> None:
+    checks = re.compile(r"stderr\.isatty|is_terminal|rich\.progress import .*\bProgress\b")
+    sources = Path(tablepatterns.__file__).parents[1].rglob("*.py")
+    assert [path.name for path in sources if checks.search(path.read_text(encoding="utf-8"))] == ["output.py"]

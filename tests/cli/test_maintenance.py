@@ -156,9 +156,13 @@ def test_entities_are_encrypted_under_the_current_key(module: Any) -> None:
 def test_unused_blobs_are_marked_and_later_deleted(module: Any) -> None:
     module.photos.insert({"Name": "Jones", "Photo": bytes(100_000)})
     module.photos.delete(module.photos.get(Name="Jones"))
-    command = f"collect-orphans {module.__name__}:photos --grace-hours 0 --json"
-    assert json.loads(run(command).stdout) == {"seen": 1, "marked": 1, "deleted": 0}
-    assert json.loads(run(command).stdout)["deleted"] == 1
+    command = f"collect-orphans {module.__name__}:photos --grace-hours 0"
+    (blob,) = json.loads(run(f"{command} --dry-run --json").stdout)["orphans"]
+    assert run(f"{command} --dry-run").stdout.splitlines() == ["1 blob unused", blob]
+    marked = {"seen": 1, "marked": 1, "deleted": 0, "marked_names": [blob], "deleted_names": []}
+    assert json.loads(run(f"{command} --json").stdout) == marked
+    assert run(command).stdout.splitlines() == ["1 blob seen, 0 marked, 1 deleted", f"deleted: {blob}"]
+    assert run(command).stdout.splitlines() == ["0 blobs seen, 0 marked, 0 deleted"]
 
 
 def test_an_interrupted_collection_says_what_was_deleted(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:

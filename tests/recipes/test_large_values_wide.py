@@ -155,7 +155,8 @@ async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_neede
 
 async def test_encrypted_values_are_collected_too(storage: Any, table_name: str) -> None:
     wide = wide_of(storage, table_name, large(table_name), encrypted("Photo"), **SPREAD)
-    entity = await wide.insert(JONES | {"Photo": PHOTO})
+    entity = await wide.insert(JONES | {"Photo": PHOTO[::-1]})
+    entity["Photo"] = PHOTO
     await wide.replace(entity)
     values = LargePropertyStore(wide)
     await values.collect_orphans(grace=AT_ONCE)

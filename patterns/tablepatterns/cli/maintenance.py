@@ -189,11 +189,15 @@ def collect_orphans(
     done: dict[str, dict[str, int]] = {}
 
     def keep(report: CollectionReport) -> None:
-        done["collect-orphans"] = asdict(report)
+        done["collect-orphans"] = {"seen": report.seen, "marked": report.marked, "deleted": report.deleted}
 
     report = run_or_report(values.collect_orphans(grace=grace, progress=keep), done, entities.account)
     line = f"{counted(report.seen, 'blob')} seen, {count(report.marked)} marked, {count(report.deleted)} deleted"
-    return Result(asdict(report), (line,))
+    names = [
+        *(f"marked: {blob}" for blob in report.marked_names),
+        *(f"deleted: {blob}" for blob in report.deleted_names),
+    ]
+    return Result(asdict(report), [line, *first_lines(names)])
 
 
 def drop_expired(

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO
 import typer
 from azure.core.exceptions import AzureError
 from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.progress import Progress, ProgressColumn
 from rich.segment import Segment
 from rich.text import Text
 
@@ -69,6 +70,17 @@ def console(*, stderr: bool = False, soft_wrap: bool = False, file: TextIO | Non
     settings: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False, "stderr": stderr, "file": file}
     terminal = _Terminal(**settings, soft_wrap=soft_wrap)
     return terminal if terminal.is_terminal else _Terminal(**settings, soft_wrap=soft_wrap, width=_PIPED_WIDTH)
+
+
+def shows_progress(err: Console) -> bool:
+    """Whether a console is a terminal that can redraw a line: `FORCE_COLOR` makes any file one for rich."""
+    return err.is_interactive and err.file.isatty()
+
+
+def progress_bars(*columns: ProgressColumn, transient: bool = False) -> Progress:
+    """Return bars on standard error, which are shown on a terminal only."""
+    err = console(stderr=True)
+    return Progress(*columns, console=err, transient=transient, disable=not shows_progress(err))
 
 
 def print_document(document: object, out: Console | None = None) -> None:

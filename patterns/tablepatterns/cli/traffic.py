@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from .output import Result, console
+from .output import Result, progress_bars
 
 
 def traffic(
@@ -43,7 +43,6 @@ def traffic(
 def reading_progress(paths: Sequence[Path]) -> Generator[Callable[[int], None], None, None]:
     """Show a progress bar while files are read; the value is called with the number of bytes read since the last."""
     columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
-    err = console(stderr=True)
-    with Progress(TextColumn("reading"), *columns, console=err, transient=True, disable=not err.is_terminal) as bars:
+    with progress_bars(TextColumn("reading"), *columns, transient=True) as bars:
         bar = bars.add_task("", total=sum(path.stat().st_size for path in paths))
         yield lambda read: bars.advance(bar, read)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..errors import BadInput
 from ..figures import count
 from ..recipe import Account
 from . import Stopped
 from .declared import load, run
-from .output import Interrupted, Result, console
+from .output import Interrupted, Result, progress_bars
 
 Target = Annotated[
     str | None,
@@ -102,14 +101,12 @@ class Walks:
         self._storage = storage
         self._done: dict[str, dict[str, int]] = {}
         """What each walk has done up to its last complete page."""
-        self._bars = Progress(
+        self._bars = progress_bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TaskProgressColumn(show_speed=True),
             TimeRemainingColumn(),
-            console=console(stderr=True),
-            disable=not sys.stderr.isatty(),
         )
         self._entities: int | None = None
         """How many entities the table has, known after the first complete walk."""

@@ -42,6 +42,8 @@ class Place:
     """The stored fields that a write replaces, as they were read; empty if unknown."""
     before: Fields = field(default_factory=dict[str, Any], repr=False)
     """The same fields as they were decoded."""
+    kept: Collection[str] = ()
+    """The fields whose stored form a write leaves as it was read."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,16 @@ class PropertyMapping(ABC):
         """Return this mapping for the fields that a model declares, or unchanged if it names its own fields."""
         return self
 
+    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+        """Return which of the unchanged fields may keep their stored form: without a rule, those of other mappings."""
+        return [name for name in unchanged if name not in self.fields]
+
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the stored form of the fields of an entity or of a merge; nothing is sent yet."""
+        """Return the stored form of the fields of an entity or of a merge; nothing is sent yet.
+
+        A field in `place.kept` keeps its stored form.
+        """
 
     @abstractmethod
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
@@ -206,7 +215,9 @@ class Mappings:
         if change.merged is not None:
             self.check_merge()
             fields = {name: value for name, value in fields.items() if name in change.merged}
-        place = replace(self._place(change.new), stored=change.old or {}, before=before)
+        place = self._place(change.new)
+        if before and change.old and self._place(change.old).key == place.key:
+            place = replace(place, stored=change.old, before=before)
         encoded = await self.encode_at(place, fields)
         if change.merged is None:
             return replace(change, new=encoded.fields), encoded.before
@@ -216,6 +227,10 @@ class Mappings:
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
         """Return the stored form of fields at a place, and the actions to run before the write."""
+        kept: Collection[str] = [name for name, value in fields.items() if _is_unchanged(value, place.before.get(name))]
+        for mapping in self.mappings:
+            kept = mapping.kept(kept, fields, place)
+        place = replace(place, kept=kept)
         before: list[Action] = []
         for mapping in self.mappings:
             encoded = await mapping.encode(fields, place)
@@ -235,3 +250,8 @@ class Mappings:
 
     def _place(self, fields: Fields) -> Place:
         return Place(self.account, self.table, self.key.format({name: fields.get(name) for name in self.key.fields}))
+
+
+def _is_unchanged(value: object, old_value: object) -> bool:
+    # Values of other types may have been changed in place
+    return type(value) in (str, bytes) and type(value) is type(old_value) and value == old_value

@@ -8,7 +8,7 @@ import hmac
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, TypeAlias
 
 from ...argument_types import checked
@@ -43,6 +43,8 @@ class Encrypted(StoredBy):
 ENCRYPTED_WITH: Final = "EncryptedWith"
 """The name of the property with an entity's header."""
 _VERSION: Final = 1
+_LATEST_VERSION: Final = 2
+"""The version of headers with keys of values that stayed in their blobs."""
 _LEAST_KEY: Final = 32
 _HASH_BYTES: Final = 16
 _MAGIC: Final = b"\x00tpe"
@@ -58,15 +60,19 @@ When: TypeAlias = Callable[[str, str, str], bool]
 
 @dataclass(frozen=True)
 class Header:
-    """The property with an entity's encrypted names, wrapped content key, and id of the blind index's key, as JSON."""
+    """The property with an entity's encrypted names, wrapped content key, and id of the blind index's key, as JSON.
+
+    A value that a later write left in its blob has its own content key, encrypted with that of the later write.
+    """
 
     wrapped: Wrapped
     names: frozenset[str]
     blind: str | None = None
+    kept_keys: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
     def text(self) -> str:
         plain: dict[str, Any] = {
-            "v": _VERSION,
+            "v": _LATEST_VERSION if self.kept_keys else _VERSION,
             "kid": self.wrapped.kid,
             "alg": self.wrapped.algorithm,
             "key": b64encode(self.wrapped.key).decode(),
@@ -74,6 +80,8 @@ class Header:
         }
         if self.blind:
             plain["blind"] = self.blind
+        if self.kept_keys:
+            plain["kept"] = {name: b64encode(key).decode() for name, key in sorted(self.kept_keys.items())}
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -81,17 +89,18 @@ class Header:
         """Parse a header; a text that is not one, or is of another version, is a `ValueError`."""
         try:
             plain: Mapping[str, Any] = json.loads(str(text))
-            if plain["v"] != _VERSION:
-                raise ValueError(f"its version is {plain['v']!r}, and this library reads {_VERSION}")
+            if plain["v"] not in (_VERSION, _LATEST_VERSION):
+                raise ValueError(f"its version is {plain['v']!r}, and this library reads up to {_LATEST_VERSION}")
             wrapped = Wrapped(str(plain["kid"]), str(plain["alg"]), b64decode(plain["key"], validate=True))
-            return cls(wrapped, frozenset(str(name) for name in plain["names"]), plain.get("blind"))
-        except (KeyError, TypeError, RecursionError) as error:
+            kept_keys = {name: b64decode(key, validate=True) for name, key in plain.get("kept", {}).items()}
+            return cls(wrapped, frozenset(str(name) for name in plain["names"]), plain.get("blind"), kept_keys)
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("it is not a header of encrypted properties") from error
 
 
-def associated(header: Header, table: str, key: tuple[str, str], name: str) -> bytes:
+def associated(header: Header, table: str, key: tuple[str, str], name: str, purpose: str = "") -> bytes:
     """Return the associated data of a ciphertext; the length before each part keeps any two places different."""
-    parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
+    parts = (f"tablepatterns/{_VERSION}{purpose}", table.lower(), *key, name, *sorted(header.names))
     encoded_parts = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded_parts)
 
@@ -150,16 +159,17 @@ class EncryptedProperties(PropertyMapping):
     (<class 'bytes'>, <class 'bytes'>)
 
     Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
-    key-encryption key, in the property `EncryptedWith`. Values keep their types; indexes copy the ciphertext. A
-    ciphertext is bound to its table, entity and property: if it was moved, altered or removed, reading raises
-    `DecryptionFailed`, without showing plaintext.
+    key-encryption key, in the property `EncryptedWith`. A large value that did not change stays in its blob, under its
+    own key. Values keep their types; indexes copy the ciphertext. A ciphertext is bound to its table, entity and
+    property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing plaintext.
 
     Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
     since it would leave properties under the old content key. A plain value in a declared property is accepted unless
     `require` is set. What encryption does not hide: docs/patterns/encrypted_properties.md.
 
-    Cost: no storage transactions. One operation of the key per entity written or read, which is a request for a key in
-    a vault. A property takes 33 bytes more than its value in UTF-8, and `EncryptedWith` some 150.
+    Cost: no storage transactions. One operation of the key per entity written or read, two if a large value stays in
+    its blob, which are requests for a key in a vault. A property takes 33 bytes more than its value in UTF-8, and
+    `EncryptedWith` some 150.
 
     :param names: the properties to encrypt, `[]` for a program that only reads; None for the fields of the set's model
         that are `Encrypted`
@@ -253,7 +263,7 @@ class EncryptedProperties(PropertyMapping):
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
         """Return whether a row is encrypted as a write would do it now; DecryptionFailed if its header is not valid."""
-        names_to_encrypt = {name for name in self._names if stored.get(name) is not None and self._chooses(name, key)}
+        names_to_encrypt = self._names_to_encrypt(stored, key)
         if ENCRYPTED_WITH not in stored:
             return not names_to_encrypt
         header = self._header(stored[ENCRYPTED_WITH], key)
@@ -272,22 +282,29 @@ class EncryptedProperties(PropertyMapping):
             {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in encrypted_names))} if encrypted_names else {}
         )
 
+    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+        """Leave out values that are encrypted now or were before, unless they are in blobs under the current key."""
+        names = self._names_to_encrypt(fields, place.key)
+        header = self._header(place.stored[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in place.stored else None
+        encoded = names if header is None else names | header.names
+        if header is not None and header.wrapped.kid == self._ring.current and header.names == names:
+            encoded = frozenset(name for name in names if _is_sealed(place.stored.get(name)))
+        return [name for name in unchanged if name not in encoded]
+
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
             raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
-        plain_values = {
-            name: to_bytes(name, fields[name])
-            for name in self._names.intersection(fields)
-            if fields[name] is not None and self._chooses(name, place.key)
-        }
-        for name in sorted(name for name in fields.keys() - plain_values.keys() if _is_sealed(fields[name])):
+        names = self._names_to_encrypt(fields, place.key)
+        plain_values = {name: to_bytes(name, fields[name]) for name in names.difference(place.kept)}
+        for name in sorted(name for name in fields.keys() - names if _is_sealed(fields[name])):
             rule = "it starts like an encrypted value, and would be read as one"
             raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or add a byte in front of its value")
         stored = {**fields, **self._blind.hashes(place.table, fields)}
-        if not plain_values:
+        if not names:
             return Encoded(stored)
         content_key = new_content_key()
-        header = Header(await self._ring.wrap(content_key), frozenset(plain_values), self._blind.id)
+        header = Header(await self._ring.wrap(content_key), names, self._blind.id)
+        header = replace(header, kept_keys=await self._kept_keys(names.intersection(place.kept), content_key, place))
         for name, plain in plain_values.items():
             stored[name] = _MAGIC + encrypt(content_key, plain, associated(header, place.table, place.key, name))
         return Encoded(stored | {ENCRYPTED_WITH: header.text()})
@@ -310,6 +327,20 @@ class EncryptedProperties(PropertyMapping):
         for name in sorted(sealed):
             decoded[name] = _decrypt(decoded[name], content_key, header, place, name)
         return decoded
+
+    async def _kept_keys(self, names: Collection[str], content_key: bytes, place: Place) -> dict[str, bytes]:
+        """Return the content keys of values that stay in their blobs, encrypted with that of this write."""
+        if not names:
+            return {}
+        header = self._header(place.stored[ENCRYPTED_WITH], place.key)
+        old_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
+        return {
+            name: encrypt(content_key, _key_of(name, old_key, header, place), _associated_with_key(name, header, place))
+            for name in names
+        }
+
+    def _names_to_encrypt(self, fields: Fields, key: tuple[str, str]) -> frozenset[str]:
+        return frozenset(name for name in self._names if fields.get(name) is not None and self._chooses(name, key))
 
     def _chooses(self, name: str, key: tuple[str, str]) -> bool:
         return self._when is None or self._when(*key, name)
@@ -351,6 +382,18 @@ def _decrypt(sealed: object, content_key: bytes, header: Header, place: Place, n
     if not isinstance(sealed, bytes) or not sealed.startswith(_MAGIC):
         raise DecryptionFailed(f"{where} was overwritten with a plain value; restore the row")
     try:
-        return from_bytes(decrypt(content_key, sealed[len(_MAGIC) :], associated(header, place.table, place.key, name)))
+        key = _key_of(name, content_key, header, place)
+        return from_bytes(decrypt(key, sealed[len(_MAGIC) :], associated(header, place.table, place.key, name)))
     except ValueError as error:
         raise DecryptionFailed(f"{where} cannot be decrypted: {error}") from None
+
+
+def _key_of(name: str, content_key: bytes, header: Header, place: Place) -> bytes:
+    """Return the content key of a value; an altered one is a `ValueError`."""
+    if name not in header.kept_keys:
+        return content_key
+    return decrypt(content_key, header.kept_keys[name], _associated_with_key(name, header, place))
+
+
+def _associated_with_key(name: str, header: Header, place: Place) -> bytes:
+    return associated(header, place.table, place.key, name, "/key")

@@ -73,9 +73,9 @@ class LargeProperties(PropertyMapping):
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
     each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs, nor does a write of an
-    entity that was read whose value stays, unless it is encrypted. An `Upload` takes 1 table
-    + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
-    for each block of 4 MiB and one at its end.
+    entity that was read whose value stays, encrypted or not. An `Upload` takes 1 table + 2 blob write + 1 blob list
+    transactions, as much as 418 table operations: one to make sure of the container, one for each block of 4 MiB and
+    one at its end.
 
     :param names: the properties that may be large; None for the fields of the set's model that are `Large`
     :param container: the name of the container; the first large value creates it
@@ -114,18 +114,18 @@ class LargeProperties(PropertyMapping):
     def fields(self) -> Collection[str]:
         return self._names
 
+    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+        """Return the fields whose value is in the entity's own blob: blobs never change, so it can stay."""
+        blobs = {name: linked(place.stored.get(name), self.container) for name in self._names.intersection(unchanged)}
+        return [name for name, blob in blobs.items() if blob and blob.is_of(place.table, place.key, name)]
+
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
-        reused_addresses = {
-            name: place.stored[name]
-            for name in self._names.intersection(fields)
-            if self._keeps_blob(name, stored[name], place)
-        }
-        stored |= reused_addresses
+        stored |= {name: place.stored[name] for name in place.kept}
         for name in self._too_large(stored, place):
-            if name in reused_addresses:
+            if name in place.kept:
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
@@ -165,15 +165,6 @@ class LargeProperties(PropertyMapping):
         if size <= self.above:
             return size, 0
         return 2 * (_ADDRESS + len(self.container) + address), size
-
-    def _keeps_blob(self, name: str, value: object, place: Place) -> bool:
-        """Whether a value is the one that was read from the entity's own blob: blobs never change, so it can stay."""
-        old_value = place.before.get(name)
-        # Values of other types may have been changed in place
-        if type(value) not in (str, bytes) or type(old_value) is not type(value) or old_value != value:
-            return False
-        blob = linked(place.stored.get(name), self.container)
-        return blob is not None and blob.is_of(place.table, place.key, name)
 
     def _too_large(self, fields: Fields, place: Place) -> list[str]:
         """Return the properties to store in blobs: large ones, and as many others as necessary, largest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, cast
 
@@ -27,11 +27,16 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True)
 class CollectionReport(WalkReport):
-    """How many blobs `collect_orphans` has seen, newly marked as orphans, and deleted since they were marked before."""
+    """How many blobs `collect_orphans` has seen, newly marked as orphans, and deleted since they were marked before.
+
+    :param marked_names: the names of the marked blobs; like those of the deleted ones, not compared
+    """
 
     seen: int = 0
     marked: int = 0
     deleted: int = 0
+    marked_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    deleted_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -209,13 +214,15 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         referenced = await self._referenced_blobs(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [blob for blob in due if str(blob.name) not in referenced]
         unmarked = [blob for blob in orphans if blob.marked is None]
-        marks = await self.account.gather(*map(self._mark, unmarked), independent=True)
+        is_marked = await self.account.gather(*map(self._mark, unmarked), independent=True)
+        marked = tuple(str(blob.name) for blob, is_new in zip(unmarked, is_marked, strict=True) if is_new)
         over = [blob for blob in orphans if blob.marked is not None and blob.marked <= since]
         await self.account.gather(*map(self._delete, over), independent=True)
         kept_on = [blob for blob in due if blob.marked is not None and str(blob.name) in referenced]
         leftovers = [*(f"{blob.name}{ORPHAN}" for blob in kept_on), *batch.stray_marks]
         await self.account.gather(*map(self.container.delete, leftovers), independent=True)
-        return CollectionReport(len(batch.blobs), sum(marks), len(over))
+        deleted = tuple(str(blob.name) for blob in over)
+        return CollectionReport(len(batch.blobs), len(marked), len(deleted), marked, deleted)
 
     async def _mark(self, blob: ListedBlob) -> bool:
         try:
