@@ -70,9 +70,9 @@ def test_the_playground_opens_in_the_state_of_each_frame(crash: list[Frame]) -> 
         playground = Playground()
         for method, *arguments in frame.calls:
             await getattr(playground, method)(*arguments)
-        state = playground.state()
+        sides: dict[str, Any] = playground.state()["sides"]
         await playground.close()
-        return state["sides"]
+        return sides
 
     for frame in (crash[0], crash[2], crash[-1]):
         assert asyncio.run(replayed(frame)) == frame.sides
