@@ -25,6 +25,7 @@ IN_EVERY_RUN = ("encrypted_properties", "eventual_transaction", "large_propertie
 """They need a package, queues and blobs; in CPython, where no thread can start, all programs run in every run."""
 NEEDS_CRYPTOGRAPHY = {"encrypted_properties", "wide_entity"}
 FIRST_RUN, LATER_RUN = 120_000, 60_000
+SIDES_OF_STORY = (".tp-side:first-child", ".tp-side:last-child")
 
 
 class Reader:
@@ -80,11 +81,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     page = DOCS / "patterns" / "intra_partition_index.md"
     program = program_of(page)
     home = (DOCS / "index.md").read_text("utf-8")
-    playground = home[home.index("<!-- playground -->") : home.index("<!-- end -->") + len("<!-- end -->")]
+    story, race, playground = re.findall(
+        r"<!-- (?:crash story|race story|playground) -->.*?<!-- end -->", home, re.DOTALL
+    )
     forms = "".join(f"<!-- {name} in the browser -->\n\n<!-- end -->\n\n" for name in ("explain", "review"))
     pages = {
         page.name: without_links("program", f"{page.read_text('utf-8')}\n\n## Forms\n\n{forms}"),
-        "playground.md": without_links("playground", f"# Playground\n\n{playground}\n"),
+        "playground.md": without_links("playground", f"# Playground\n\n{story}\n\n{race}\n\n{playground}\n"),
         "reviews/employees_naive.toml": SMALL_DESIGN,
         f"code/{program.name}": program.read_text("utf-8"),
         "index.md": "# Site\n```{toctree}\nintra_partition_index\nplayground\n```\n",
@@ -214,15 +217,52 @@ def opened(page: Page, site: str) -> Page:
     assert requests.early == [], "nothing loads before the click"
     assert page.locator("img").count() == 0, "the picture is for readers without the site"
     page.get_by_role("button", name="Start the playground").click()
-    page.locator(".tp-side").first.wait_for(timeout=FIRST_RUN)
+    page.locator("tp-play .tp-side").first.wait_for(timeout=FIRST_RUN)
     assert requests.elsewhere == []
     return page
+
+
+def test_the_front_page_plays_a_crash_without_python(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    requests = Requests(page, site)
+    page.clock.install()
+    page.goto(f"{site}playground.html")
+    crash, race = page.locator("tp-story").all()
+    event, plain, patterned = (crash.locator(f".tp-frame:visible {part}") for part in (".tp-event", *SIDES_OF_STORY))
+    expect(event).to_contain_text("A year later")
+    for button, verdicts in (
+        ("Crash it", ("Inconsistent", "Inconsistent")),
+        ("Repair it", ("Inconsistent", "Consistent")),
+    ):
+        crash.get_by_role("button", name=button).click()
+        expect(crash.get_by_role("button", name=button)).to_be_disabled()
+        page.clock.run_for(20_000)
+        expect(crash.get_by_role("button", name=button)).to_be_enabled()
+        expect(plain.locator(".tp-verdict")).to_have_text(verdicts[0])
+        expect(patterned.locator(".tp-verdict")).to_have_text(verdicts[1])
+    for count in (10, 10, 15, 7, 12):
+        race.get_by_role("button", name="Next request").click()
+        expect(race.locator(".tp-frame:visible")).to_contain_text(f"Count={count}")
+    assert requests.early == [], "nothing loads before the click"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.close()
+
+
+def test_the_playground_opens_in_the_state_of_the_story(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}playground.html")
+    page.get_by_role("button", name="Change it yourself").click()
+    expect(page.locator("tp-play .tp-side .tp-answer").last).to_contain_text("EmployeeId=152", timeout=FIRST_RUN)
+    plain, patterned = page.locator("tp-play .tp-side").all()
+    expect(plain.locator(".tp-repair")).to_contain_text("nothing will repair this")
+    expect(patterned.locator("p.tp-problems")).to_have_text("Consistent")
+    page.close()
 
 
 def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> None:
     page = opened(browser.new_page(), site)
     page.set_default_timeout(FIRST_RUN)
-    plain, patterned = page.locator(".tp-side").all()
+    plain, patterned = page.locator("tp-play .tp-side").all()
     page.get_by_role("button", name="Insert", exact=True).click()
     for side, before in ((plain, 1), (patterned, 2)):
         for number in range(before):
@@ -248,7 +288,7 @@ def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> No
     page.get_by_role("button", name="Explore", exact=True).click()
     expect(page.locator(".tp-race span.tp-good")).to_contain_text("Consistent in all", timeout=FIRST_RUN)
     for number in range(1, 4):
-        page.get_by_role("button", name="Next request").click()
+        page.locator("tp-play").get_by_role("button", name="Next request").click()
         expect(page.locator(".tp-race")).to_contain_text(f"{number} of 3 requests")
     expect(page.locator(".tp-race .tp-problems")).to_contain_text("stored 2 times")
     page.get_by_role("button", name="Back").click()

@@ -67,8 +67,8 @@ class Requests:
 
     @property
     def early(self) -> list[str]:
-        """Requests of files for programs, other than the script and the style of the buttons."""
-        own = ("run.js", "run.css")
+        """Requests of files for programs, other than the scripts and the style of the buttons and of the stories."""
+        own = ("run.js", "run.css", "story.js")
         return [url for url in self._urls if "/run/" in url and not url.partition("?")[0].endswith(own)]
 
     @property

@@ -91,7 +91,7 @@ def write_assets(folder: Path) -> Assets:
     has_packages = None not in packages
     for path in filter(None, packages if has_packages else ()):
         shutil.copy(path, python)
-    for name in ("run.js", "run.css", "worker.js"):
+    for name in ("run.js", "run.css", "story.js", "worker.js"):
         shutil.copy(HERE / name, folder)
     _bundle(folder)
     library, pages = folder / "library.zip", folder / "pages.zip"

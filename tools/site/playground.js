@@ -32,7 +32,8 @@ class Playground {
     }
   }
 
-  async start() {
+  // Starts with the first design, or repeats calls, of which the first chooses the design
+  async start(calls) {
     this.designs = await this.ask("designs");
     const choices = this.designs.map((design) => {
       const radio = made("input", { type: "radio", name: "tp-design", value: design.name, onchange: () => this.choose(design) });
@@ -43,8 +44,11 @@ class Playground {
     this.race = made("div", { className: "tp-race" });
     const legend = made("legend", { textContent: "Choose a design" });
     this.place.replaceChildren(made("fieldset", { className: "tp-designs" }, legend, ...choices), this.form, this.status, this.sides, this.race);
-    choices[0].firstChild.checked = true;
-    await this.choose(this.designs[0]);
+    const [[, name], ...others] = calls.length ? calls : [["choose", this.designs[0].name]];
+    const index = this.designs.findIndex((design) => design.name === name);
+    choices[index].firstChild.checked = true;
+    await this.choose(this.designs[index]);
+    for (const [method, ...args] of others) await this.show(method, ...args);
   }
 
   async choose(design) {
@@ -93,6 +97,7 @@ class Playground {
   side(name, title, state) {
     const code = made("details", {}, made("summary", { textContent: "Code" }), made("pre", { textContent: this.design.code[name], tabIndex: 0 }));
     return made("section", { className: "tp-side" }, made("h3", { textContent: title }), problemsOf(state.problems),
+      ...(state.repair ? [made("p", { className: "tp-repair", textContent: state.repair })] : []),
       ...(state.process ? [this.process(name, state.process)] : []),
       ...(state.answer ? [answerOf(state.answer)] : []),
       ...state.stored.map((table) => storedIn(table, [])), code);
@@ -109,7 +114,7 @@ class Playground {
       const buttons = [decide("Send", "send"), decide("Kill the process", "kill"), decide("Lose the response", "lose"), decide("Send all", "finish")];
       steps.push(made("li", { className: "tp-pending" }, made("code", { textContent: process.pending }), made("div", { className: "tp-row" }, ...buttons)));
     }
-    const ending = process.state === "raised" ? process.result : ENDINGS[process.state];
+    const ending = process.result ?? ENDINGS[process.state];
     return made("div", { className: `tp-process tp-${process.state}` }, made("code", { textContent: process.title }),
       made("ol", {}, ...steps), ...(ending ? [made("p", { textContent: ending })] : []));
   }
@@ -149,7 +154,8 @@ class Playground {
   }
 }
 
-const stepOf = (text, outcome) => made("li", { className: outcome === "not sent" || !outcome.startsWith("2") ? "tp-lost" : "" },
+// 404 and 412 are answers that the caller expects
+const stepOf = (text, outcome) => made("li", { className: /^(2|404|412)/.test(outcome) ? "" : "tp-lost" },
   made("code", { textContent: text }), ` ${outcome}`);
 
 const problemsOf = (problems) => problems.length
@@ -159,8 +165,8 @@ const problemsOf = (problems) => problems.length
 const answerOf = (answer) => made("p", { className: "tp-answer" }, made("code", { textContent: answer.call }), " → ",
   made("code", { textContent: answer.text }), ` (${answer.cost})`);
 
-export function open(place) {
+export function open(place, calls = []) {
   const playground = new Playground(place);
   place.playground = playground;
-  return playground.start();
+  return playground.start(calls);
 }

@@ -29,3 +29,4 @@ for (const place of document.querySelectorAll("tp-run, tp-play, tp-check")) {
   place.append(button, note);
   place.hidden = false;
 }
+if (document.querySelector("tp-story")) import("./story.js");

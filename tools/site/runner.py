@@ -12,11 +12,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from contextvars import Context
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
-from tablepatterns import Traffic, connect
+import tablepatterns
+from tablepatterns import Traffic, aio, connect
 from tablepatterns.cost import Cost
 from tablepatterns.recipe import declared_rows
 from tablepatterns.storage import Storage
@@ -76,7 +77,7 @@ def stored_in(storage: Storage) -> Iterator[dict[str, Any]]:
         for each in entities[:_MAX_ROWS]:
             kind = kinds.kind_of(table, each.partition_key, each.row_key)
             shown = ", ".join(f"{name}={_text(value)}" for name, value in each.properties.items() if name not in _OWN)
-            rows.append(_row(each.partition_key, each.row_key, shown, kind and kind.what.rstrip(",")))
+            rows.append(_row(each.partition_key, each.row_key, shown, kind.what.rstrip(",") if kind else None))
         yield {"name": table, "count": len(entities), "unit": "rows", "isTable": True, "rows": rows}
     # Without an import of their clients, a program has no queues and blobs
     if "azure.storage.queue" in sys.modules:
@@ -109,6 +110,7 @@ class Steps:
         self._storage, self._traffic, self._report = storage, traffic, report
         self._name, self._reported = "setup", 0
         self._before: set[tuple[str, str, str, str]] = set()
+        self.cost = Cost()
 
     def __call__(self, name: str) -> None:
         """Begin a step, which ends the one before."""
@@ -118,11 +120,11 @@ class Steps:
     def end(self) -> None:
         """Report the current step, unless it sent nothing."""
         requests = self._traffic.requests[self._reported :]
-        self._reported += len(requests)
         if not requests:
             return
-        # Not in the reader's context, whose Traffic would record the requests
-        stored = Context().run(lambda: list(stored_in(self._storage)))
+        stored = list(stored_in(self._storage))
+        # Without the requests that list the blobs
+        self._reported = len(self._traffic.requests)
         now = set()
         for table in stored:
             for row in table["rows"]:
@@ -132,6 +134,7 @@ class Steps:
         self._before = now
         shown = [request_of(each) for each in requests[:_MAX_REQUESTS]]
         cost = sum((each.cost for each in requests), Cost())
+        self.cost += cost
         step = {"name": self._name, "count": len(requests), "requests": shown, "cost": str(cost), "stored": stored}
         self._report("step", {"step": step})
 
@@ -152,12 +155,17 @@ async def run(source: str, send: Callable[[str], None]) -> None:
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     begun = time.perf_counter()
     storage = connect()
-    traffic = Traffic(storage)
+    # Everywhere: the program may connect to the account itself
+    traffic = Traffic(storage, everywhere=True)
     steps = Steps(storage, traffic, report)
     try:
         with storage, traffic, redirect_stdout(output), redirect_stderr(log):
             try:
-                await _execute(source, storage, steps)
+                with (
+                    patch.object(tablepatterns, "connect", _connecting(connect, storage)),
+                    patch.object(aio, "connect", _connecting(aio.connect, storage)),
+                ):
+                    await _execute(source, storage, steps)
             finally:
                 output.flush()
                 log.flush()
@@ -165,7 +173,16 @@ async def run(source: str, send: Callable[[str], None]) -> None:
     except BaseException as error:  # noqa: BLE001 - the reader sees it
         report("failed", {"text": error_text(error)})
     else:
-        report("done", {"cost": str(traffic.overall.cost), "seconds": time.perf_counter() - begun})
+        report("done", {"cost": str(steps.cost), "seconds": time.perf_counter() - begun})
+
+
+def _connecting(function: Callable[..., Any], storage: Storage) -> Callable[..., Any]:
+    """Return a `connect` which, without a target, opens the account of the page."""
+
+    def connect(*target: Any, **options: Any) -> Any:
+        return function(*target or (storage.engine,), **options)
+
+    return connect
 
 
 async def _execute(source: str, storage: Storage, steps: Steps) -> None:
@@ -175,14 +192,39 @@ async def _execute(source: str, storage: Storage, steps: Steps) -> None:
     module = sys.modules["program"] = ModuleType("program")
     names = module.__dict__
     names |= {"__step__": steps, "storage": storage}
-    code = compile(marked, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    waiting = eval(code, names)  # noqa: S307 - the reader's own program
+    script = _Script()
+    tree = ast.fix_missing_locations(script.visit(ast.parse(marked, FILE)))
+    waiting = eval(compile(tree, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)  # noqa: S307 - the reader's own program
     if waiting is not None:
         await waiting
     main = names.get("main")
-    result = main(storage) if callable(main) else None
+    if script.calls_main or not callable(main):
+        return
+    result = main(storage) if inspect.signature(main).parameters else main()
     if inspect.isawaitable(result):
         await result
+
+
+class _Script(ast.NodeTransformer):
+    """Runs a module as a script where an event loop runs already: `asyncio.run(main())` becomes `await main()`."""
+
+    def __init__(self) -> None:
+        self.calls_main = False
+
+    def visit(self, node: ast.AST) -> Any:
+        """Leave functions and classes as they are: only the code of the module may await."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            return node
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
+            node.test = ast.Constant(value=True)
+        return super().visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Notice a call of main, and await what asyncio would run."""
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        self.calls_main |= name == "main"
+        return ast.Await(node.args[0]) if name == "asyncio.run" and node.args else node
 
 
 def error_text(error: BaseException) -> str:

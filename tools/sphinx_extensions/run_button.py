@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docutils import nodes
 
 from tools.site import assets
+from tools.site.story.page import STORIES, render
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -24,6 +25,8 @@ _PLACES: Final = {
     "<!-- playground -->": "play",
     "<!-- explain in the browser -->": "explain",
     "<!-- review in the browser -->": "review",
+    "<!-- crash story -->": "crash",
+    "<!-- race story -->": "race",
 }
 """The marks of fallback content, and what replaces it on the site."""
 _END: Final = "<!-- end -->"
@@ -61,6 +64,8 @@ def _data(kind: str, found: assets.Assets) -> str:
 
 def _element(kind: str, found: assets.Assets, app: Sphinx) -> str:
     data = _data(kind, found)
+    if kind in STORIES:
+        return render(kind, found.size)
     if kind == "play":
         return f'<tp-play id="playground-here" hidden {data}></tp-play>'
     if kind == "explain":

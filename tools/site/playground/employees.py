@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,6 +74,10 @@ class Patterned:
 def problems(engine: Engine) -> Iterator[str]:
     """Yield where the copies do not match the employees."""
     rows = rows_of(engine, "Employees")
+    owners = Counter(properties["Email"] for (partition, _), properties in rows.items() if partition == "empid")
+    for email, count in owners.items():
+        if count > 1:
+            yield f"{count} employees have the email {email}, and it finds only one of them."
     emails = {properties["Email"]: row for (partition, row), properties in rows.items() if partition == "empid"}
     copies = {row for partition, row in rows if partition == "email"}
     for email in sorted(emails.keys() - copies):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from tablepatterns_engine import Engine
 from tablepatterns_explore import Counterexample, Explored, World, explore
 
-from . import chat, employees, iot, log, orders
+from . import chat, employees, iot, log, orders, stock
 from .design import Action, Design, Fields
 from .process import Process, decisions_of
 
-DESIGNS = {module.__name__.rpartition(".")[2]: module.DESIGN for module in (employees, orders, iot, chat, log)}
+DESIGNS = {module.__name__.rpartition(".")[2]: module.DESIGN for module in (employees, orders, iot, chat, log, stock)}
 SIDES = ("plain", "patterned")
 LEASE = 61
 """Seconds after which the messages of a process that crashed are visible."""
@@ -73,11 +75,38 @@ class Side:
             "title": process.title,
             "state": process.state,
             "pending": process.pending,
-            "events": process.events,
-            "result": process.result if process.state == "raised" else None,
+            "events": list(process.events),
+            "result": process.result if process.state == "raised" else self._idle_worker(),
         }
         problems = list(self.design.problems(self.engine))
-        return {"stored": stored, "problems": problems, "process": result, "answer": self.answer}
+        is_waiting = process is not None and process.pending is not None
+        repair = self._repair() if problems and self.design.has_worker and not is_waiting else None
+        return {"stored": stored, "problems": problems, "repair": repair, "process": result, "answer": self.answer}
+
+    def _idle_worker(self) -> str | None:
+        """Say why a worker has returned without doing anything, if this is what happened."""
+        process = self.process
+        if process is None or process.name != "worker" or process.state != "returned" or process.result.handled:
+            return None
+        if any(self._messages()):
+            return "The worker received nothing: the message is hidden while the process that sent it may still run."
+        return "The worker received nothing: there is no message."
+
+    def _repair(self) -> str:
+        """Say what will repair the account."""
+        messages = list(self._messages())
+        if not messages:
+            return "There is no message, so nothing will repair this."
+        if any(is_visible for _, is_visible in messages):
+            return "A worker repairs this: a message names the rows, and is visible."
+        return f"A worker repairs this: a message names the rows, and becomes visible within {LEASE - 1} seconds."
+
+    def _messages(self) -> Iterator[tuple[str, bool]]:
+        """Yield the queue of each message, and whether it is visible."""
+        for queue in self.engine.queues.page()[0]:
+            visible = len(self.engine.queues.peek(queue.name, 32))
+            for number in range(self.engine.queues.count(queue.name)):
+                yield queue.name, number < visible
 
     @staticmethod
     def _version(table: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -92,13 +121,10 @@ class Side:
             ]
             unit = "row" if len(rows) == 1 else "rows"
             yield {"name": table, "count": len(rows), "unit": unit, "isTable": True, "rows": rows}
-        for queue in engine.queues.page()[0]:
-            count, visible = engine.queues.count(queue.name), len(engine.queues.peek(queue.name, 32))
-            if count:
-                rows = [_row("", "message", "visible")] * visible
-                rows += [_row("", "message", "hidden until its lease expires")] * (count - visible)
-                unit = "message" if count == 1 else "messages"
-                yield {"name": f"Queue {queue.name}", "count": count, "unit": unit, "isTable": False, "rows": rows}
+        for queue, messages in groupby(self._messages(), itemgetter(0)):
+            rows = [_row("", "message", "visible" if is_visible else "hidden") for _, is_visible in messages]
+            unit = "message" if len(rows) == 1 else "messages"
+            yield {"name": f"Queue {queue}", "count": len(rows), "unit": unit, "isTable": False, "rows": rows}
 
 
 class Playground:
