@@ -260,15 +260,20 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
-        if where is not None:
-            rows_filter = stored_filter(self.key, where)
-            self._check_filter(where)
-            reject_scans(rows_filter, allow)
-            where = rows_filter
+        where = self._rows_filter(where, allow)
         stored_names = self._primary.selected(None if select is None else self._stored(select))
         async for row in self.table.query(where, select=stored_names):
             if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary, select)
+
+    def _rows_filter(self, where: Filter | None, allow: QueryClass) -> Filter | None:
+        """Return the filter on rows; reject one that the keys cannot answer, and one of a worse class."""
+        if where is None:
+            return None
+        rows_filter = stored_filter(self.key, where)
+        self._check_filter(where)
+        reject_scans(rows_filter, allow)
+        return rows_filter
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
