@@ -436,4 +436,4 @@ def _has(entity: Entity, fields: Mapping[str, Any]) -> bool:
 
 def _makes_range(key: Key, fields: Mapping[str, Any]) -> bool:
     """Whether fields, all of them, may make a range of a key: the first ones, with all of the PartitionKey."""
-    return len(fields) >= len(key.partition_fields) and fields.keys() == set(key.fields[: len(fields)])
+    return len(fields) >= len(key.partition_fields) and set(fields) == set(key.fields[: len(fields)])
