@@ -157,8 +157,8 @@ def test_what_is_not_derived_cannot_be_read(name: str, call: str) -> None:
 
 
 def test_the_layer_of_a_model_has_every_hook_of_a_set() -> None:
-    # What only a set itself needs
-    own = {"_current", "_from_current", "_on_condition"}
+    # What only a set itself needs, and what uses other hooks of the layer
+    own = {"_current", "_first", "_from_current", "_on_condition"}
     hooks = {name for name, hook in vars(SetHooks).items() if isfunction(hook) and not name.startswith("_reject")}
     assert hooks - own <= vars(ModelLayer).keys()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -24,7 +24,10 @@ from tablepatterns import (
     Key,
     ParallelReads,
     PartitionSpread,
+    Period,
+    PeriodTables,
     QueryClass,
+    Rekey,
     Ticks,
     connect,
     explain,
@@ -32,7 +35,7 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.edm import ordinal
-from tablepatterns.errors import BadDesign, BadFilter, BadInput, EntityAlreadyExists
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons
 from tablepatterns.key.key_filter import stored_filter
 
@@ -106,11 +109,12 @@ def is_match(where: Filter, entity: Mapping[str, Any]) -> bool:
 
 @dataclass
 class Case:
-    """The keys of a set and of its indexes, entities that may fit them, and a filter on their fields."""
+    """The keys of a set, of its indexes and after a move, entities that may fit them, and a filter on their fields."""
 
     key: Key
     near: Key
     far: Key
+    new: Key
     entities: list[dict[str, Any]]
     where: Filter
 
@@ -131,6 +135,8 @@ def cases(draw: st.DrawFn) -> Case:
         key = Key(partition, template("r_", names[split:]))
         near = Key(partition, template("near_", others[draw(st.integers(0, 1)) :]))
         far = Key(template("far_", others[:1]), template("r_", [*names[:split], *others[1:]]))
+        first, *after = draw(st.permutations("ABCD"))
+        new = Key(template("new_", [first]), template("r_", after))
     except BadDesign:
         reject()
     row = st.fixed_dictionaries(
@@ -153,7 +159,9 @@ def cases(draw: st.DrawFn) -> Case:
         return some.map(lambda each: And(*each)) | some.map(lambda each: Or(*each)) | terms.map(Not)
 
     leaves = st.sampled_from("ABCDABCDNS").flatmap(compared)
-    return Case(key, near, far, draw(st.lists(row, max_size=8)), draw(st.recursive(leaves, combined, max_leaves=6)))
+    return Case(
+        key, near, far, new, draw(st.lists(row, max_size=8)), draw(st.recursive(leaves, combined, max_leaves=6))
+    )
 
 
 def compare(name: str, operator_name: str, value: Any) -> Filter:
@@ -169,6 +177,10 @@ def stored(case: Case) -> tuple[EntitySet[Any], IntraPartitionIndex, InterPartit
         with suppress(BadInput, EntityAlreadyExists):
             entity_set.insert(fields)
     return entity_set, near, far, [dict(entity) for entity in entity_set.scan()]
+
+
+Expected = Callable[[Key, Mapping[str, Any]], list[Any]]
+LONG_AGO, LEAP_DAY = datetime(1, 1, 1, tzinfo=timezone.utc), datetime(2024, 2, 29, tzinfo=timezone.utc)
 
 
 def outcome(key: Key, read: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -212,6 +224,8 @@ def test_each_call_returns_what_python_selects_or_rejects_the_filter(case: Case)
             assert ranges == ranges[:1] * len(ranges)
             if via is None and whole[0] is not BadFilter:
                 assert ranges[0] is not BadFilter
+    check_periods(case, entities, whole[0], expected)
+    check_move(case, entities, whole[0], expected)
     try:
         deleted = BulkDelete(things).delete(where, allow=ALL).entities
     except BadFilter:
@@ -220,6 +234,56 @@ def test_each_call_returns_what_python_selects_or_rejects_the_filter(case: Case)
     else:
         assert deleted == len(whole[0])
         assert outcome(key, things.scan) == sorted({*map(key.keys_of, entities)} - {*whole[0]})
+
+
+def check_periods(case: Case, entities: Sequence[Mapping[str, Any]], whole: Any, expected: Expected) -> None:
+    """Check that tables of periods answer like one set, with the instant in the key or not."""
+    key, where = case.key, case.where
+    in_key = [name for name in key.row_fields if any(isinstance(each[name], (datetime, Ticks)) for each in entities)]
+    for at in {"At", *in_key[:1]}:
+        periods = PeriodTables(connect("memory://"), "Things", Period.DAY, factory=partial(EntitySet, key=key), at=at)
+        assert outcome(key, periods.scan, where) in (BadFilter, [])
+        for number, fields in enumerate(entities):
+            periods.insert({"At": LEAP_DAY + timedelta(days=number % 3), **fields})
+        assert outcome(key, periods.scan, where) == whole
+        assert outcome(key, periods.query, where, allow=ALL) == whole
+        for known in ({name: each[name] for name in key.partition_fields} for each in entities):
+            span = LONG_AGO, datetime(2100, 1, 1, tzinfo=timezone.utc)
+            ranges = [outcome(key, periods.take, 9, known, where=where, allow=ALL)]
+            with suppress(BadKey):
+                # An instant behind other fields of the RowKey cannot be given alone
+                ranges.append(outcome(key, periods.range, *span, known, where=where, allow=ALL))
+            assert ranges in ([BadFilter] * len(ranges), [expected(key, known)] * len(ranges)), (at, known)
+            assert whole is BadFilter or BadFilter not in ranges
+
+
+def check_move(case: Case, entities: Sequence[Mapping[str, Any]], whole: Any, expected: Expected) -> None:
+    """Check that the entities of a move answer by the old and the new key, before and after the cut-over."""
+    storage, where = connect("memory://"), case.where
+    old, new = EntitySet(storage, "Old", case.key), EntitySet(storage, "New", case.new)
+    move = Rekey(old, new, refresh=0)
+    for fields in entities:
+        move.entities.insert(fields)
+    if not move.copy().is_clean or not move.verify().is_clean:
+        # A value fits the old key only
+        return
+    for primary in (case.key, case.new):
+        found = [
+            outcome(case.key, move.entities.scan, where),
+            outcome(case.key, move.entities.query, where, allow=ALL),
+        ]
+        assert found in ([BadFilter] * 2, [expected(case.key, {})] * 2)
+        assert primary is case.new or found == [whole] * 2
+        for of in (case.key, case.new):
+            for known in ({name: each[name] for name in of.partition_fields} for each in entities):
+                ranges = [
+                    outcome(case.key, move.entities.range, known, where=where, allow=ALL),
+                    outcome(case.key, move.entities.take, 9, known, where=where, allow=ALL),
+                    outcome(case.key, move.entities.page, known, where=where, allow=ALL),
+                ]
+                assert ranges in ([BadFilter] * 3, [expected(case.key, known)] * 3), (primary, known)
+        if primary is case.key:
+            move.cut_over()
 
 
 def entities_of(read: Callable[..., Any], *args: Any, **options: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from support.employees import BY_EMAIL, BY_ID
 from support.large_staff import JONES, blobs_of, container_of, no_container_is_left  # noqa: F401
 from tablepatterns import (
     BulkLoad,
+    Encrypted,
     EncryptedProperties,
     EntityGroupTransaction,
     EntitySet,
@@ -19,13 +21,14 @@ from tablepatterns import (
     IntraPartitionIndex,
     Key,
     KeyRotation,
+    Large,
     LargeProperties,
     LargePropertyStore,
     LocalKey,
     PartitionMove,
     WideEntity,
 )
-from tablepatterns.errors import DecryptionFailed, EntityChanged
+from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged
 from tablepatterns.sdk.operation import ANY, Operation
 
 PHOTO = bytes(range(256)) * 300
@@ -233,6 +236,37 @@ async def test_a_property_without_a_value_encrypts_the_others_anew(storage: Any,
     jones["Salary"] = 5
     await staff.replace(jones)
     assert await staff.get(**JONES) == WHOLE | {"Salary": 5}
+
+
+@dataclass
+class LargeFirst:
+    Department: str
+    EmployeeId: int
+    Photo: Annotated[bytes, Large(), Encrypted()]
+    Age: int = 34
+
+
+@dataclass
+class EncryptedFirst:
+    Department: str
+    EmployeeId: int
+    Photo: Annotated[bytes, Encrypted(), Large()]
+    Age: int = 34
+
+
+@pytest.mark.parametrize("model", [LargeFirst, EncryptedFirst])
+async def test_a_field_of_a_model_can_be_encrypted_and_large(storage: Any, table_name: str, model: Any) -> None:
+    for mappings in ([], [LargeProperties(["Photo"], container=container_of(table_name))]):
+        with pytest.raises(BadDesign, match="the set has no key"):
+            EntitySet(storage, table_name, BY_ID, model=model, mappings=mappings)
+    staff: Any = EntitySet(storage, table_name, BY_ID, model=model, mappings=[EncryptedProperties(keys=OLD)])
+    jones = model(**JONES, Photo=PHOTO)
+    await staff.insert(jones)
+    jones.Age = 35
+    await staff.replace(jones)
+    assert await staff.get(**JONES) == jones
+    (blob,) = await blobs_of(storage, table_name)
+    assert PHOTO not in (await storage.container(container_of(table_name)).download(blob))
 
 
 async def header_of(storage: Any, table: str) -> dict[str, Any]:

@@ -35,6 +35,8 @@ PAGE = "docs/command-line.md"
 _MODULE = re.compile(r"^```python\n# app.py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+")
 _SHOWN_TIME = "2026-08-22T09:30:00+00:00"
+_BLOB_ID = re.compile(r"[0-9a-f]{32}(?=\.bin)")
+_SHOWN_BLOB_ID = "8d1f0c5e6b2a4f7f9a3c0d2e4b6f8a1c"
 _SHOWN_IDS = ("35d98dd7-60e6-4911-9dd5-8a1f0c2b7d46", "b04c1e52-9a3d-4f6b-8c70-5d2e91a6f318")
 """Placeholders for the ids of two poison messages, which differ in each run."""
 _KEYS = {"PAYROLL_2025": "25" * 32, "PAYROLL_2026": "26" * 32}
@@ -72,7 +74,7 @@ def _output(command: str, places: Mapping[str, str]) -> str:
     text = CliRunner().invoke(main, shlex.split(command)).stdout
     for shown in _SHOWN_IDS:
         text = text.replace(places[shown], shown)
-    text = _TIME.sub(_SHOWN_TIME, text)
+    text = _BLOB_ID.sub(_SHOWN_BLOB_ID, _TIME.sub(_SHOWN_TIME, text))
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 

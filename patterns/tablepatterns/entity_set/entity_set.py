@@ -24,7 +24,7 @@ from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import Operation
-from ..sdk.paging import filled_page, first_rows
+from ..sdk.paging import filled_page
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .calls import SetCalls
@@ -251,24 +251,23 @@ class EntitySet(SetCalls[Account_co, E, K]):
         entities = [await self._read(entity, question.shape, selection.select) for entity in page.items]
         return Page(tuple(entities), page.token)
 
-    async def _first(self, selection: Selection, count: int) -> list[E]:
-        question = self._question(selection)
-        table, shape = self._table(question.shape), question.shape
-        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.decode)
-        return [await self._read(entity, shape, selection.select) for entity in entities]
-
     async def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
-        if where is not None:
-            rows_filter = stored_filter(self.key, where)
-            self._check_filter(where)
-            reject_scans(rows_filter, allow)
-            where = rows_filter
+        where = self._rows_filter(where, allow)
         stored_names = self._primary.selected(None if select is None else self._stored(select))
         async for row in self.table.query(where, select=stored_names):
             if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary, select)
+
+    def _rows_filter(self, where: Filter | None, allow: QueryClass) -> Filter | None:
+        """Return the filter on rows; reject one that the keys cannot answer, and one of a worse class."""
+        if where is None:
+            return None
+        rows_filter = stored_filter(self.key, where)
+        self._check_filter(where)
+        reject_scans(rows_filter, allow)
+        return rows_filter
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]

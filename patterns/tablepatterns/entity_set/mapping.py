@@ -20,6 +20,7 @@ from ..limits import MAX_ENTITY_BYTES
 
 if TYPE_CHECKING:
     from ..key import Key
+    from ..models.annotations import StoredBy
     from ..recipe import Account
     from .derived import Change
 
@@ -66,6 +67,8 @@ class PropertyMapping(ABC):
     """Whether a merge may write some of its fields without the others."""
     needs_model: bool = False
     """Whether the model of a set declares its fields."""
+    declared_by: ClassVar[type[StoredBy] | None] = None
+    """The annotation with which a model declares its fields."""
     keeps_secret: ClassVar[bool] = False
     """Whether errors must not show the values of its fields."""
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
-from ..models.annotations import StoredBy, annotated, stored_names
+from ..models.annotations import StoredBy, field_annotations, stored_names
 from ..models.options import OneOf
 from ..sdk.table import Page, Table
 from .commit import Write
@@ -260,10 +260,9 @@ def as_declared(
     stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None
     model_mappings = [reduce(lambda known, part: known.of_model(part), classes, mapping) for mapping in mappings]
-    kinds = defaultdict[type[StoredBy], list[str]](list)
-    of_kind = {name: how for model_class in classes for name, how in annotated(model_class, StoredBy).items()}
-    for name, annotation in of_kind.items():
-        if not any(name in mapping.fields for mapping in model_mappings):
-            kinds[type(annotation)].append(name)
-    more = [of_kind[fields[0]].mapping(table.name, fields) for fields in kinds.values()]
+    missing = defaultdict[type[StoredBy], dict[str, StoredBy]](dict)
+    for name, annotation in (pair for model_class in classes for pair in field_annotations(model_class, StoredBy)):
+        if not any(mapping.declared_by is type(annotation) and name in mapping.fields for mapping in model_mappings):
+            missing[type(annotation)][name] = annotation
+    more = [next(iter(fields.values())).mapping(table.name, list(fields)) for fields in missing.values()]
     return table if names is None else NamedTable(table, names), names, [*model_mappings, *more]

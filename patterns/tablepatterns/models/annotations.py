@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -82,14 +82,17 @@ def field_types(model: type[Any]) -> dict[str, Any]:
         raise BadDesign("type", model, rule, "define and import them at module level") from error
 
 
-def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
-    """Return the fields of a class that are annotated with some kind of object, each with the object."""
-    annotations: dict[str, T] = {}
+def field_annotations(model: type[Any], kind: type[T]) -> Iterator[tuple[str, T]]:
+    """Yield the annotations of fields that are some kind of object, with the name of the field."""
     for name, hint in field_types(model).items():
         for annotation in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
             if isinstance(annotation, kind):
-                annotations[name] = annotation
-    return annotations
+                yield name, annotation
+
+
+def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
+    """Return the fields of a class that are annotated with some kind of object, each with the object."""
+    return dict(field_annotations(model, kind))
 
 
 def stored_names(model: type[Any]) -> Mapping[str, str]:

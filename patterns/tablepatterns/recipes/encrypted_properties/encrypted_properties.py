@@ -187,6 +187,7 @@ class EncryptedProperties(PropertyMapping):
     """
 
     order: ClassVar[int] = 1
+    declared_by: ClassVar[type[StoredBy] | None] = Encrypted
     allows_merge: ClassVar[bool] = False
     keeps_secret: ClassVar[bool] = True
 

@@ -88,6 +88,7 @@ class LargeProperties(PropertyMapping):
     """
 
     order: ClassVar[int] = 2
+    declared_by: ClassVar[type[StoredBy] | None] = Large
 
     @checked
     def __init__(self, names: Iterable[str] | None = None, *, container: str, above: int = MAX_STRING_BYTES) -> None:

@@ -27,10 +27,7 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True)
 class CollectionReport(WalkReport):
-    """How many blobs `collect_orphans` has seen, newly marked as orphans, and deleted since they were marked before.
-
-    :param marked_names: the names of the marked blobs; like those of the deleted ones, not compared
-    """
+    """How many blobs `collect_orphans` has seen, newly marked as orphans, and deleted since they were marked before."""
 
     seen: int = 0
     marked: int = 0

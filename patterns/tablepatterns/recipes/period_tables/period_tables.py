@@ -237,6 +237,11 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             raise BadInput("factory", self.table_prefix, rule, "use preceding(), or of(moment) for one period")
         return period_set.without_model()
 
+    @property
+    def _current_set(self) -> EntitySet[Account]:
+        """The set that checks a query, since there may be no table yet."""
+        return self._entity_set(self.period.start(self.account.now()))
+
     # -- entities
 
     async def _one(self, selection: Selection) -> Entity | None:
@@ -248,7 +253,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         return await _located(inner, inner._one(selection._replace(fields=_known(own_key, selection.fields))))
 
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
-        self.key.range(selection.fields)
+        self._current_set._question(selection)
         starts = await self._periods_to_read()
         for start in reversed(starts) if self._newest_first else starts:
             inner = self._entity_set(start)
@@ -259,6 +264,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     async def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[Entity, None]:
+        self._current_set._rows_filter(where, allow)
         for start in await self._periods_to_read():
             inner = self._entity_set(start)
             with locating(inner.location):
@@ -372,11 +378,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
-            allow = QueryClass.PARTITION_SCAN
+            allow = max(allow, QueryClass.PARTITION_SCAN)
             where = self._within(earliest, latest, where)
         key_fields = fields_of(span, fields_of(key, fields))
-        # Otherwise wrong fields would not be noticed before there is a table
-        self.key.range(key_fields)
+        self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):

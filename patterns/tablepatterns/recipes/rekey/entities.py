@@ -435,5 +435,5 @@ def _has(entity: Entity, fields: Mapping[str, Any]) -> bool:
 
 
 def _makes_range(key: Key, fields: Mapping[str, Any]) -> bool:
-    """Whether fields, all of them, may make a range of a key."""
-    return fields.keys() <= set(key.fields) and all(name in fields for name in key.partition_fields)
+    """Whether fields, all of them, may make a range of a key: the first ones, with all of the PartitionKey."""
+    return len(fields) >= len(key.partition_fields) and set(fields) == set(key.fields[: len(fields)])
