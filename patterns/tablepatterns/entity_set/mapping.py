@@ -43,7 +43,7 @@ class Place:
     """The stored fields that a write replaces, as they were read; empty if unknown."""
     before: Fields = field(default_factory=dict[str, Any], repr=False)
     """The same fields as they were decoded."""
-    kept: Collection[str] = ()
+    kept_names: Collection[str] = ()
     """The fields whose stored form a write leaves as it was read."""
 
 
@@ -100,7 +100,7 @@ class PropertyMapping(ABC):
         """Return this mapping for the fields that a model declares, or unchanged if it names its own fields."""
         return self
 
-    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+    def names_to_keep(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
         """Return which of the unchanged fields may keep their stored form: without a rule, those of other mappings."""
         return [name for name in unchanged if name not in self.fields]
 
@@ -108,7 +108,7 @@ class PropertyMapping(ABC):
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         """Return the stored form of the fields of an entity or of a merge; nothing is sent yet.
 
-        A field in `place.kept` keeps its stored form.
+        A field in `place.kept_names` keeps its stored form.
         """
 
     @abstractmethod
@@ -230,10 +230,12 @@ class Mappings:
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
         """Return the stored form of fields at a place, and the actions to run before the write."""
-        kept: Collection[str] = [name for name, value in fields.items() if _is_unchanged(value, place.before.get(name))]
+        names: Collection[str] = [
+            name for name, value in fields.items() if _is_unchanged(value, place.before.get(name))
+        ]
         for mapping in self.mappings:
-            kept = mapping.kept(kept, fields, place)
-        place = replace(place, kept=kept)
+            names = mapping.names_to_keep(names, fields, place)
+        place = replace(place, kept_names=names)
         before: list[Action] = []
         for mapping in self.mappings:
             encoded = await mapping.encode(fields, place)

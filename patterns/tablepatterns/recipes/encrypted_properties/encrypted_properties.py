@@ -283,7 +283,7 @@ class EncryptedProperties(PropertyMapping):
             {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in encrypted_names))} if encrypted_names else {}
         )
 
-    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+    def names_to_keep(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
         """Leave out values that are encrypted now or were before, unless they are in blobs under the current key."""
         names = self._names_to_encrypt(fields, place.key)
         header = self._header(place.stored[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in place.stored else None
@@ -296,7 +296,7 @@ class EncryptedProperties(PropertyMapping):
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
             raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
         names = self._names_to_encrypt(fields, place.key)
-        plain_values = {name: to_bytes(name, fields[name]) for name in names.difference(place.kept)}
+        plain_values = {name: to_bytes(name, fields[name]) for name in names.difference(place.kept_names)}
         for name in sorted(name for name in fields.keys() - names if _is_sealed(fields[name])):
             rule = "it starts like an encrypted value, and would be read as one"
             raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or add a byte in front of its value")
@@ -305,7 +305,9 @@ class EncryptedProperties(PropertyMapping):
             return Encoded(stored)
         content_key = new_content_key()
         header = Header(await self._ring.wrap(content_key), names, self._blind.id)
-        header = replace(header, kept_keys=await self._kept_keys(names.intersection(place.kept), content_key, place))
+        header = replace(
+            header, kept_keys=await self._kept_keys(names.intersection(place.kept_names), content_key, place)
+        )
         for name, plain in plain_values.items():
             stored[name] = _MAGIC + encrypt(content_key, plain, associated(header, place.table, place.key, name))
         return Encoded(stored | {ENCRYPTED_WITH: header.text()})

@@ -115,7 +115,7 @@ class LargeProperties(PropertyMapping):
     def fields(self) -> Collection[str]:
         return self._names
 
-    def kept(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
+    def names_to_keep(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
         """Return the fields whose value is in the entity's own blob: blobs never change, so it can stay."""
         blobs = {name: linked(place.stored.get(name), self.container) for name in self._names.intersection(unchanged)}
         return [name for name, blob in blobs.items() if blob and blob.is_of(place.table, place.key, name)]
@@ -124,9 +124,9 @@ class LargeProperties(PropertyMapping):
         stored = {name: self._plain(name, value) for name, value in fields.items()}
         container = place.account.container(self.container)
         before: list[Action] = []
-        stored |= {name: place.stored[name] for name in place.kept}
+        stored |= {name: place.stored[name] for name in place.kept_names}
         for name in self._too_large(stored, place):
-            if name in place.kept:
+            if name in place.kept_names:
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
