@@ -149,8 +149,8 @@ class SetKind(ABC, Generic[RecipeT]):
     """Whether each partition is spread over buckets."""
     parts: ClassVar[str] = ""
     """What a query without the field that selects one of them asks: period tables or buckets; empty for neither."""
-    visibility: ClassVar[tuple[str, str, str]] = ("the last write", "", "")
-    """What a reader sees, what a crash leaves, and what repairs it."""
+    repair: ClassVar[str] = ""
+    """What removes the rows that a crash leaves, which readers do not see; empty if a worker does."""
 
     # -- In a design file, and in a program
 

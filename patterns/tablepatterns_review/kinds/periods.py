@@ -33,7 +33,6 @@ _INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN),
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     pattern = "period_tables"
     parts = "period tables"
-    visibility = ("the last write, in the periods that are retained", "", "")
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return _INNER[values.get("inner", DEFAULT_PATTERN)].settings(values)

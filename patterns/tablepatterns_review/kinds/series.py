@@ -22,7 +22,6 @@ _POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float
 class SeriesKind(SetKind[DataSeries[Storage, Any]]):
     pattern = "data_series"
     has_unique_keys = True
-    visibility = ("the last write of each point, None if it was never set", "", "")
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {("name" if key == "point_name" else key): value for key, value in values.items()}

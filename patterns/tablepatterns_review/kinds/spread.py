@@ -25,7 +25,6 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
     pattern = "partition_spread"
     is_spread = True
     parts = "buckets"
-    visibility = ("the last write, in every bucket", "", "")
 
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
         def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:

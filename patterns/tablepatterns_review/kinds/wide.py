@@ -18,11 +18,7 @@ class WideKind(SetKind[WideEntity[Storage]]):
     pattern = "wide_entity"
     has_unique_keys = True
     is_wide = True
-    visibility = (
-        "the last write as a whole, or the one before",
-        "for values too large for one transaction, rows that no reader sees",
-        "the next full write, or sweep",
-    )
+    repair = "until the next full write, or sweep"
 
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> WideEntity[Storage]:
         reject_parts(declared_set, derived)

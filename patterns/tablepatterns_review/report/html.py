@@ -19,7 +19,6 @@ from tablepatterns import figures
 from ..capacity.growth import grown
 from ..design.model import Design, Field
 from ..model import (
-    Consistency,
     Finding,
     Measured,
     Reviewed,
@@ -137,12 +136,10 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
     return subjects.index(finding.subject) if finding.subject in subjects else None
 
 
-def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
+def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Walkthrough]]:
     walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
-    consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
     for call in reviewed.measured:
-        key = call.of.name, call.access.name
-        yield call, consistency.get(key), walkthroughs[key]
+        yield call, walkthroughs[call.of.name, call.access.name]
 
 
 @dataclass(frozen=True)

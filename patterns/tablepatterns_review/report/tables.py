@@ -8,6 +8,7 @@ from typing import Final, Literal
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
+from ..capacity.load import ROUND_TRIP
 from ..estimate import PAGE_READS
 from ..model import LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
@@ -85,8 +86,7 @@ _SCAN_NOTE: Final = (
 
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    promised = [] if all(promise.is_default for promise in reviewed.promises) else [_promises(reviewed)]
-    return _accesses(reviewed), _heat(reviewed), _limits(reviewed), *promised, _bill(reviewed)
+    return _accesses(reviewed), _heat(reviewed), _limits(reviewed), _consistency(reviewed), _bill(reviewed)
 
 
 def _accesses(reviewed: Reviewed) -> Sheet:
@@ -199,19 +199,28 @@ def _limit(use: LimitUse, horizon: float) -> tuple[Cell, ...]:
     return row(use.limit, use.subject, *figures, Cell(share(portion), tone=tone), reached(use.reached, horizon))
 
 
-def _promises(reviewed: Reviewed) -> Sheet:
-    late = sum(call.follows for call in reviewed.measured)
-    verb = "uses" if late == 1 else "use"
-    says = f"{plural(late, 'access pattern')} {verb} eventually consistent data." if late else "All data is consistent."
+def _consistency(reviewed: Reviewed) -> Sheet:
+    rows = tuple(
+        row(
+            name_of(entry),
+            entry.sees,
+            "" if entry.seconds is None else f"{number(entry.seconds)} s",
+            "" if entry.seconds_after_crash is None else f"{number(entry.seconds_after_crash)} s",
+            entry.without_worker,
+        )
+        for entry in reviewed.consistency
+    )
     return Sheet(
         "consistency",
         "Consistency",
-        says if reviewed.promises else "The design declares no access pattern.",
-        columns("Access pattern", "Readers see", "A crash leaves", "Repaired by"),
-        tuple(
-            row(name_of(promise), promise.reads, promise.crash, promise.repaired_by)
-            for promise in reviewed.promises
-            if not promise.is_default
+        f"{plural(len(rows), 'access pattern')} may not read the last write, or a crash leaves a part of it."
+        if rows
+        else "Every access pattern reads the last write, and a crash leaves all of it or nothing.",
+        columns("Access pattern", "Readers see, or a crash leaves", ">Usually", ">With a worker", "Without a worker"),
+        rows,
+        notes=(
+            "From a simulated crash after each request. Usually: after a write, at "
+            f"{number(ROUND_TRIP * 1_000)} ms a request. With a worker: after a crash of the writer, whose lease ends.",
         ),
     )
 

@@ -171,7 +171,7 @@ def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
     employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     shape = Shape("Employee", 20, {"Department": Field(distinct=2), "EmployeeId": Field("int32")})
     lookup = Query(HOSTILE, {"Department": "="}, rate=10)
-    found = review(Design(HOSTILE, (declare_set(employees, shape=shape, queries=[lookup]),)), detailed=True)
+    found = review(Design(HOSTILE, (declare_set(employees, shape=shape, queries=[lookup]),)))
     path.write_text(html(found), encoding="utf-8")
     with opened(browser, path, 1280) as page:
         assert page.locator("h1").inner_text() == plain(HOSTILE)
