@@ -36,11 +36,6 @@ class WideKind(SetKind[WideEntity[Storage]]):
         table = text(declared_set.table)
         return [f"{names.set} = {call('WideEntity', 'storage', table, names.key, properties=names_of_all)}"]
 
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        return super().ask_code(name, declared_set, sample_call) if sample_call.way == "get" else None
-
 
 def _properties(declared_set: DeclaredSet) -> list[str]:
     return [name for name in declared_set.shape.fields if name not in declared_set.key.fields]
