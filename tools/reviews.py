@@ -62,14 +62,14 @@ The same author wrote the rules and the designs. Your design may have problems t
 
 
 @cache
-def reviewed(name: str, *, detailed: bool = False) -> Reviewed:
+def reviewed(name: str) -> Reviewed:
     """Return the review of a design in this folder."""
-    return review(read_design(FOLDER / f"{name}.toml"), detailed=detailed)
+    return review(read_design(FOLDER / f"{name}.toml"))
 
 
 def reports(name: str) -> dict[str, str]:
     """Return the texts of the reports of a design, by the names of their files."""
-    found = reviewed(name, detailed=True)
+    found = reviewed(name)
     return {f"{name}.md": markdown(found), f"{name}.json": as_json(found), f"{name}.report.html": html(found)}
 
 

@@ -82,9 +82,9 @@ class _Review:
         from .report.formatting import plain, verdict
         from .reviewer import review
 
-        design, prices, is_detailed = design_of(self.source), self.prices, self.form in (Form.JSON, Form.HTML)
+        design, prices = design_of(self.source), self.prices
         with _progress(design) as show:
-            reviewed = review(design, prices=prices, detailed=is_detailed, on_measured=show)
+            reviewed = review(design, prices=prices, on_measured=show)
         if self.output is not None:
             # Line breaks as they are, on every system
             self.output.write_bytes(_written(reviewed, self.form).encode("utf-8"))

@@ -271,23 +271,20 @@ class Bill:
 
 @dataclass(frozen=True)
 class Consistency:
-    """What a reader of one access pattern sees, and the state after a crash.
+    """An access pattern that may not read the last write, or whose crash leaves a partial change, as simulated.
 
-    :param reads: what a reader may see, such as `the last write` or `index rows up to 60 s behind`
-    :param crash: what is stored if a writer crashes between two requests
-    :param repaired_by: what repairs the state after a crash
+    :param sees: what a reader may see; of a write, what a crash leaves
+    :param seconds: how long after a write readers may see it; None for a write
+    :param seconds_after_crash: how long, if the writer crashes and workers run; None if no worker repairs it
+    :param without_worker: until when, if the writer crashes and no worker runs; empty if a crash has no effect
     """
 
     of: DeclaredSet = field(metadata=_json("set", by_name=True))
     access: Query | Write = field(metadata=_json("name", by_name=True))
-    reads: str
-    crash: str
-    repaired_by: str
-
-    @property
-    def is_default(self) -> bool:
-        """Whether readers see each write at once, and a crash leaves no partial change."""
-        return self.reads in ("the last write", "the change immediately") and self.crash == "no partial change"
+    sees: str
+    seconds: float | None
+    seconds_after_crash: float | None
+    without_worker: str
 
 
 @dataclass(frozen=True)
@@ -439,7 +436,8 @@ class Simulation:
 class Reviewed:
     """The complete result of a review, with the worst findings first.
 
-    :param simulation: a stored sample of the design; only in a detailed review
+    :param consistency: where it is not the usual: readers see the last write, and a crash leaves all of it or nothing
+    :param simulation: a stored sample of the design, on which each access pattern was carried out; None before that
     """
 
     IN_JSON: ClassVar[Mapping[str, str]] = {"severity": "severity"}
@@ -450,7 +448,7 @@ class Reviewed:
     account: AccountLoad
     in_sight: tuple[LimitUse, ...] = field(metadata=_json("limits"))
     bill: Bill
-    promises: tuple[Consistency, ...] = field(metadata=_json("consistency"))
+    consistency: tuple[Consistency, ...]
     findings: tuple[Finding, ...]
     simulation: Simulation | None = None
 

@@ -8,15 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from datetime import date, datetime, timedelta
-from typing import Any, Final, cast
-from uuid import UUID
-
-from tablepatterns.edm import Int64
-from tablepatterns.key.ranges import Between, Prefix
-
-_LONG: Final = 60
-"""The padding from which a sample value is written without it."""
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -61,26 +53,7 @@ def text(value: str) -> str:
 def literal(value: Any) -> str:
     match value:
         case str():
-            start = value.rstrip("x")
-            return text(value) if len(value) - len(start) < _LONG else f'{text(start)}.ljust({len(value)}, "x")'
-        case bytes():
-            is_one = len(set(value)) == 1
-            return f"bytes([{value[0]}]) * {len(value)}" if is_one else f"bytes.fromhex({text(value.hex())})"
-        case Int64():
-            return f"Int64({int(value)})"
-        case datetime():
-            parts = [*value.timetuple()[:6], *([value.microsecond] if value.microsecond else [])]
-            return call("datetime", *map(str, parts), tzinfo="timezone.utc")
-        case timedelta():
-            return call("timedelta", seconds=repr(value.total_seconds()))
-        case date():
-            return f"date({value.year}, {value.month}, {value.day})"
-        case UUID():
-            return call("UUID", text(str(value)))
-        case Between():
-            return call("between", literal(cast("Any", value.low)), literal(cast("Any", value.high)))
-        case Prefix():
-            return call("prefix", text(value.text))
+            return text(value)
         case tuple():
             items = [literal(item) for item in cast("tuple[object, ...]", value)]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
@@ -131,7 +104,8 @@ def snake(name: str) -> str:
 def camel(name: str) -> str:
     """Return a name for a class.
 
-    >>> camel("sign-in")
-    'SignIn'
+    >>> camel("sign-in"), camel("2nd copy"), camel("日本")
+    ('SignIn', 'Entity2ndCopy', 'Entity')
     """
-    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name)) or "Entity"
+    words = "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name))
+    return words if words[:1].isalpha() else f"Entity{words}"

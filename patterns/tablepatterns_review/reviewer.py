@@ -11,7 +11,6 @@ from .advice.tested import with_tested_advice
 from .capacity.growth import in_sight
 from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill, with_costs
-from .consistency import promises
 from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
@@ -19,6 +18,7 @@ from .measure.measure import Measurements, measure
 from .model import Reviewed
 from .rules import findings
 from .rules.context import RuleContext, waste_severity
+from .simulation.consistency import consistency
 from .simulation.simulate import simulate
 
 MAX_TESTS: Final = 10_000
@@ -29,14 +29,14 @@ def review(
     design: Design,
     *,
     prices: PriceTable | None = None,
-    detailed: bool = False,
     on_measured: Callable[[int], None] | None = None,
 ) -> Reviewed:
     """Measure a design on the in-memory engine, and return a complete review of it.
 
     Every access pattern runs on generated entities of the declared shape, and the engine counts its requests and reads.
     Then the load of a day and the growth are computed, and the review's rules are applied. Sets with more than 1,000
-    entities are measured with a sample, and the figures scaled.
+    entities are measured with a sample, and the figures scaled. In a smaller sample, each access pattern is carried out
+    request by request, with a crash after each request.
 
     Guarantees: the same design gives the same review, on any day. No request leaves the process.
 
@@ -60,8 +60,6 @@ def review(
 
     :param design: the design
     :param prices: the prices of the service; None for those included in the package
-    :param detailed: whether to add sample rows, and each request of each access pattern with the state after a crash,
-        for the HTML page and JSON
     :param on_measured: called after each access pattern, with how many have been measured
     :raises BadDesign: parts of the design do not fit together
     :raises BadInput: declared values cannot be stored as they are
@@ -69,7 +67,8 @@ def review(
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
     reviewed, _ = review_with_changes(design, prices=prices, on_measured=on_measured)
-    return replace(reviewed, simulation=simulate(design)) if detailed else reviewed
+    simulation = simulate(design)
+    return replace(reviewed, simulation=simulation, consistency=consistency(reviewed.measured, simulation))
 
 
 def review_with_changes(
@@ -102,5 +101,4 @@ def without_advice(design: Design, prices: PriceTable, measurements: Measurement
         design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
     )
     context = RuleContext(design, measured_sets, without_scans, account_without_scans, limits, costs)
-    promised = promises(design, measured_sets)
-    return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, findings(context))
+    return context, Reviewed(design, measured_sets, heats, account, limits, costs, (), findings(context))

@@ -80,4 +80,4 @@ def design(name: str = "Staff", lookup: str = "employee by e-mail") -> Design:
 @cache
 def reviewed() -> Reviewed:
     """Return its detailed review."""
-    return review(design(), detailed=True)
+    return review(design())

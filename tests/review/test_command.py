@@ -168,7 +168,7 @@ def test_wrong_use_ends_with_2(arguments: tuple[str, str]) -> None:
 
 
 def test_the_same_design_gives_the_same_report() -> None:
-    one, other = (review(read_design(Path("scanning.toml")), detailed=True) for _ in range(2))
+    one, other = (review(read_design(Path("scanning.toml"))) for _ in range(2))
     for report in (markdown, as_json, html):
         assert report(one) == report(other)
     assert run("scanning.toml").stdout == run("scanning.toml").stdout

@@ -207,9 +207,9 @@ def without_sets(reviewed: Reviewed) -> list[Any]:
     """Return all that a review says, without the sets that it is of: those of two declarations are never the same."""
     blank = replace(reviewed.design.sets[0], name="", derived=(), key=EVENT_KEY, shape=EVENTS, queries=(), writes=())
     measured = [(each.of.name, replace(each, of=blank)) for each in reviewed.measured]
-    promises = [(each.of.name, replace(each, of=blank)) for each in reviewed.promises]
+    consistency = [(each.of.name, replace(each, of=blank)) for each in reviewed.consistency]
     rest = (reviewed.heats, reviewed.account, reviewed.in_sight, reviewed.bill, reviewed.findings)
-    return [measured, promises, rest]
+    return [measured, consistency, rest]
 
 
 def test_a_file_and_a_program_that_declare_one_design_get_one_review() -> None:

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from typing import Final
 
 from ..design.model import Design
-from ..python_source import snake
-from .module import Module
-from .tests import Tests
+from ..measure.measure import measure
+from ..python_source import literal, snake
+from .module import Module, render
 
 _IMPORTED: Final = ("pytest", "tablepatterns")
 """Packages that a module of this name would hide."""
@@ -38,8 +38,18 @@ def written(design: Design, name: str) -> dict[str, str]:
     if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
         name = f"{name}_design"
     module = Module(design)
-    texts = {f"{name}.py": module.text(), f"test_{name}.py": Tests(module, name).text()}
+    texts = {f"{name}.py": module.text(), f"test_{name}.py": _tests(design, name)}
     return {file: formatted(text) for file, text in texts.items()}
+
+
+def _tests(design: Design, module: str) -> str:
+    """Return the tests of a design, whose own module is imported by its name."""
+    costs = {
+        literal((call.of.name, call.access.name)): f"({call.transactions:.4g}, {call.examined:.4g})"
+        for call in measure(design)
+        if call.rejected is None
+    }
+    return render("tests.py.jinja", (module, ["design"]), costs=costs)
 
 
 def formatted(text: str) -> str:

@@ -38,28 +38,23 @@ _TYPES: Final[Mapping[FieldType, str]] = {
     "binary": "bytes",
 }
 _HOMES: Final[Mapping[str, Sequence[str]]] = {
-    "collections.abc": ("Iterator",),
     "dataclasses": ("dataclass", "replace"),
-    "datetime": ("date", "datetime", "timedelta", "timezone"),
+    "datetime": ("date", "datetime", "timedelta"),
     "uuid": ("UUID",),
     "tablepatterns": (
-        *("Archive", "BlobArchive", "CopiedFields", "DataSeries", "EncryptedProperties", "Entity"),
-        *("EntitySet", "InBlobs", "InPartition", "InTable", "IndexEntity", "Int64", "InterPartitionIndex"),
-        *("IntraPartitionIndex", "Key", "LargeProperties", "LocalKey", "LogTail", "PartitionSpread", "Period"),
-        *("PeriodTables", "QueryClass", "Storage", "Summary", "Traffic", "WideEntity", "Worker", "between", "connect"),
-        *("parse", "prefix"),
+        *("Archive", "BlobArchive", "CopiedFields", "DataSeries", "EncryptedProperties", "EntitySet", "InBlobs"),
+        *("InPartition", "InTable", "IndexEntity", "Int64", "InterPartitionIndex", "IntraPartitionIndex", "Key"),
+        *("LargeProperties", "LocalKey", "LogTail", "PartitionSpread", "Period", "PeriodTables", "Storage", "Summary"),
+        *("WideEntity", "connect"),
     ),
     "tablepatterns_review": (
         *("Access", "ArchivePolicy", "Design", "Field", "Query", "Retention", "Shape", "Write", "declare_set"),
+        "review",
     ),
-    "tablepatterns_engine": ("Clock", "Engine"),
 }
 """Where the names that the modules use are imported from."""
-_OWN: Final = (
-    *("Sets", "declare", "design", "sets", "storage", "key", "account", "table", "NOW", "change", "found", "begin"),
-    *("traffic", "worker", "pytest", "annotations"),
-)
-"""What the two modules define in addition to the parts of the design."""
+_OWN: Final = ("Sets", "declare", "design", "sets", "storage", "key", "account", "table", "annotations")
+"""What the module defines in addition to the parts of the design."""
 
 
 def _has_model(declared_set: DeclaredSet) -> bool:
@@ -95,7 +90,7 @@ class Module:
         self.models = {of.name: names.new(camel(of.shape.entity)) for of in sets if _has_model(of)}
         self.keys = {of.name: names.new(f"{self.sets[of.name]}_key".upper()) for of in sets}
         self.derived = {
-            (of.name, number): names.new(f"{self.sets[of.name]}_{snake(via.name)}".upper())
+            (of.name, number): names.new(f"{self.sets[of.name]}_{snake(_name_of(of, via))}".upper())
             for of in sets
             for number, via in enumerate(of.derived)
             if of.profile(via).filled_from is None
@@ -192,6 +187,15 @@ class Module:
             "policies": {name: declaration(policy) for name, policy in policies.items() if policy is not None},
             "pattern": None if kind_of(declared_set).has_own_recipe else text(declared_set.pattern),
         }
+
+
+def _name_of(declared_set: DeclaredSet, via: Derived) -> str:
+    """Return the name of derived data; if it is only the template of a key, what it is sorted by."""
+    if "{" not in via.name:
+        return via.name
+    key = declared_set.profile(via).key
+    names = [] if key is None else [name for name in key.fields if name not in declared_set.key.partition_fields]
+    return f"by_{names[0]}" if names else type(via).__name__
 
 
 def _model_types(declared_set: DeclaredSet) -> dict[str, str]:

@@ -18,7 +18,7 @@ from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet, Shape, Write
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames
 
 Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
 """The method of a recipe."""
@@ -149,8 +149,8 @@ class SetKind(ABC, Generic[RecipeT]):
     """Whether each partition is spread over buckets."""
     parts: ClassVar[str] = ""
     """What a query without the field that selects one of them asks: period tables or buckets; empty for neither."""
-    visibility: ClassVar[tuple[str, str, str]] = ("the last write", "", "")
-    """What a reader sees, what a crash leaves, and what repairs it."""
+    repair: ClassVar[str] = ""
+    """What removes the rows that a crash leaves, which readers do not see; empty if a worker does."""
 
     # -- In a design file, and in a program
 
@@ -228,45 +228,6 @@ class SetKind(ABC, Generic[RecipeT]):
     @abstractmethod
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         """Return the lines that make a set on an account named `storage`."""
-
-    def insert_code(
-        self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
-    ) -> str:
-        """Return the call that stores an entity; `name` is the expression of the set."""
-        if model is None:
-            return call(f"{name}.{method}", literal(entity))
-        return call(f"{name}.{method}", call(model, **{field: literal(value) for field, value in entity.items()}))
-
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        """Return a call on the set `name`, with its entities in a list; None if it takes several calls."""
-        key, options = [*([index] if index else []), literal(sample_call.given)], condition_code(sample_call)
-        match sample_call.way:
-            case "get" | "find" | "find_all" | "totals":
-                return call(f"{name}.{sample_call.way}", *key)
-            case "range" if sample_call.take is not None:
-                return call(f"{name}.take", str(sample_call.take), *key, **options)
-            case "range":
-                return call("list", call(f"{name}.range", *key, **options))
-            case "scan" if sample_call.take is not None:
-                return None
-            case "scan" if not options:
-                return call("list", f"{name}.scan()")
-            case _ if not options:
-                return None
-            case _:
-                return call("list", call(f"{name}.query", options.pop("where"), **options))
-
-    def messages_code(self, name: str) -> str | None:
-        """Return the call that processes the messages of a set; None if it sends none."""
-        return None
-
-
-def condition_code(sample_call: SampleCall) -> dict[str, str]:
-    if sample_call.where is None:
-        return {}
-    return {"where": call("parse", text(str(sample_call.where))), "allow": "QueryClass.TABLE_SCAN"}
 
 
 def reject_parts(declared_set: DeclaredSet, derived: Sequence[Derived]) -> None:

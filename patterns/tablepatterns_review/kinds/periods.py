@@ -20,7 +20,7 @@ from tablepatterns.storage import Storage
 
 from ..design.model import DEFAULT_PATTERN, DeclaredSet, Retention
 from ..python_source import CodeNames, call, literal, text
-from .kind import SampleCall, SampleSet, SetKind, changed, condition_code
+from .kind import SampleCall, SampleSet, SetKind, changed
 from .plain import EntitySetKind, LogTailKind, Plain, call_entity_set
 from .series import SeriesKind
 
@@ -33,7 +33,6 @@ _INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN),
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     pattern = "period_tables"
     parts = "period tables"
-    visibility = ("the last write, in the periods that are retained", "", "")
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return _INNER[values.get("inner", DEFAULT_PATTERN)].settings(values)
@@ -103,20 +102,6 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
             "",
             f"{names.set} = {tables}",
         ]
-
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        at = self.time_field(declared_set)
-        when = sample_call.given.get(at)
-        if sample_call.way == "get" and at in sample_call.given and not isinstance(when, Between):
-            return super().ask_code(name, declared_set, sample_call)
-        is_range = sample_call.way == "range" and index is None and sample_call.take is None
-        if not is_range or not isinstance(when, Between):
-            return None
-        ends = [literal(end) for end in _span(when)]
-        key = literal({field: value for field, value in sample_call.given.items() if field != at})
-        return call("list", call(f"{name}.range", *ends, key, **condition_code(sample_call)))
 
 
 def _inner(declared_set: DeclaredSet) -> EntitySetKind:

@@ -172,9 +172,6 @@ class EntitySetKind(SetKind[EntitySet[Storage]]):
     def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
         return call("EntitySet", account, table, names.key, **names.options, model=names.model)
 
-    def messages_code(self, name: str) -> str | None:
-        return f"{name}.process_intents()"
-
 
 _LOG_FIELDS: Final = {"at": "At", "entry": "EntryId"}
 """The default names of the timestamp and the id of an entry."""

@@ -22,7 +22,6 @@ _POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float
 class SeriesKind(SetKind[DataSeries[Storage, Any]]):
     pattern = "data_series"
     has_unique_keys = True
-    visibility = ("the last write of each point, None if it was never set", "", "")
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {("name" if key == "point_name" else key): value for key, value in values.items()}
@@ -60,20 +59,6 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
         options = {"prefix": literal(settings["name"]), "value_type": str(settings["of"])}
         options |= {"split": "True"} if settings.get("split") else {}
         return [f"{names.set} = {call('DataSeries', 'storage', table, names.key, str(settings['points']), **options)}"]
-
-    def insert_code(
-        self, name: str, declared_set: DeclaredSet, entity: Mapping[str, Any], model: str | None, method: str = "insert"
-    ) -> str:
-        point = literal(_POINTS[str(declared_set.settings["of"])](1))
-        return call(f"{name}.set", "0", point, literal({field: entity[field] for field in declared_set.key.fields}))
-
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        if sample_call.where is not None or sample_call.way not in ("get", "range"):
-            return None
-        key = literal(sample_call.given)
-        return call(f"{name}.read", key) if sample_call.way == "get" else call("list", call(f"{name}.range", key))
 
 
 class Series(SampleSet):

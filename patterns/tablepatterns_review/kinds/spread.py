@@ -25,7 +25,6 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
     pattern = "partition_spread"
     is_spread = True
     parts = "buckets"
-    visibility = ("the last write, in every bucket", "", "")
 
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
         def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
@@ -66,15 +65,6 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
             "",
             f"{names.set} = {spread}",
         ]
-
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        is_simple = sample_call.way in ("get", "range")
-        return super().ask_code(name, declared_set, sample_call, index) if is_simple else None
-
-    def messages_code(self, name: str) -> str | None:
-        return f"{name}.entity_set.process_intents()"
 
 
 def _options(declared_set: DeclaredSet) -> dict[str, Any]:

@@ -18,11 +18,7 @@ class WideKind(SetKind[WideEntity[Storage]]):
     pattern = "wide_entity"
     has_unique_keys = True
     is_wide = True
-    visibility = (
-        "the last write as a whole, or the one before",
-        "for values too large for one transaction, rows that no reader sees",
-        "the next full write, or sweep",
-    )
+    repair = "until the next full write, or sweep"
 
     def make(self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> WideEntity[Storage]:
         reject_parts(declared_set, derived)
@@ -39,11 +35,6 @@ class WideKind(SetKind[WideEntity[Storage]]):
         names_of_all = array(map(text, _properties(declared_set))) if declared_set.settings["fixed"] else None
         table = text(declared_set.table)
         return [f"{names.set} = {call('WideEntity', 'storage', table, names.key, properties=names_of_all)}"]
-
-    def ask_code(
-        self, name: str, declared_set: DeclaredSet, sample_call: SampleCall, index: str | None = None
-    ) -> str | None:
-        return super().ask_code(name, declared_set, sample_call) if sample_call.way == "get" else None
 
 
 def _properties(declared_set: DeclaredSet) -> list[str]:

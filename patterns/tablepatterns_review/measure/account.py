@@ -142,13 +142,15 @@ def declared_sizes(design: Design) -> SizedDesign:
     return SizedDesign(design, {declared_set.name: _tables(declared_set) for declared_set in design.sets})
 
 
-def sample_design(design: Design, most: int, *, fewest_values: int = FEW_VALUES) -> SampleDesign:
-    """Return a design with up to `most` entities per set, and at least `fewest_values` different values per field."""
+def sample_design(
+    design: Design, most: int, *, fewest_values: int = FEW_VALUES, most_tables: int = _MOST_TABLES
+) -> SampleDesign:
+    """Return a design with up to `most` entities and `most_tables` tables per set, and some values per field."""
     with connect() as storage:
         sample_sets = _sample_sets(design, storage, create_sets(design, storage))
     sampled_sets = (_sampled(of, sample_sets[of.name], most, fewest_values) for of in design.sets)
     tables = declared_sizes(design).tables
-    fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
+    fewer = {name: min(number, most_tables) for name, number in tables.items()}
     spans = {of.name: timedelta(days=_span(of) * fewer[of.name] / tables[of.name]) for of in design.sets}
     return SampleDesign(Design(design.name, tuple(sampled_sets)), fewer, spans)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from tablepatterns.figures import (
@@ -22,6 +23,7 @@ from ..design.model import Write
 from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad
 
 _LITTLE: Final = 0.001
+_DECIDING: Final = 5
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
@@ -67,6 +69,12 @@ def subject_of(finding: Finding) -> str:
     return subject
 
 
+def deciding(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the few findings that decide on a design: the serious ones, or else the first warnings."""
+    serious = [finding for finding in findings if finding.severity is Severity.SERIOUS]
+    return (serious or [finding for finding in findings if finding.severity is Severity.WARNING])[:_DECIDING]
+
+
 def name_of(call: Measured | Consistency) -> str:
     return f"{plain(call.of.name)}: {plain(call.access.name)}"
 
@@ -110,13 +118,8 @@ def target_sentence(reviewed: Reviewed) -> str:
     if not reviewed.heats:
         return sentence
     over = sum(1 for table_load in reviewed.heats if table_load.peak > table_load.target)
-    if len(reviewed.heats) == 1:
-        tables = f"{'A' if over else 'No'} partition of the table"
-    else:
-        which = {0: "None", len(reviewed.heats): "Each"}.get(over, number(over))
-        tables = f"{which} of {number(len(reviewed.heats))} tables"
-    verb = "is" if len(reviewed.heats) == 1 else "have a partition" if over > 1 else "has a partition"
-    return f"{tables} {verb} over its target. {sentence}"
+    tables = f"{number(over) if over else 'None'} of {plural(len(reviewed.heats), 'table')}"
+    return f"{tables} {'have' if over > 1 else 'has'} a partition over its target. {sentence}"
 
 
 def scans(reviewed: Reviewed) -> int:
@@ -146,7 +149,8 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
     if finding.resolves:
-        found.append(("Resolves", tuple(f"{finding.rule} ({subject_of(finding)})" for finding in finding.resolves)))
+        resolved = (f"{SEVERITIES[each.severity]}, {subject_of(each)}: {plain(each.says)}" for each in finding.resolves)
+        found.append(("Resolves", tuple(resolved)))
     if finding.causes:
         found.append(("Leads to", tuple(map(plain, finding.causes))))
     return (*found, ("Guide", (f"{plain(finding.guide)}. {plain(finding.why)}",)))

@@ -19,7 +19,7 @@ from tablepatterns import figures
 from ..capacity.growth import grown
 from ..design.model import Design, Field
 from ..model import (
-    Consistency,
+    About,
     Finding,
     Measured,
     Reviewed,
@@ -32,7 +32,8 @@ from ..model import (
 )
 from ..templates import environment
 from .charts import HEAT, heat_chart
-from .formatting import SEVERITIES, lines, nearest_to_target, plain, subject_of, verdict
+from .formatting import SEVERITIES, deciding, lines, name_of, nearest_to_target, plain, subject_of, verdict
+from .sheet import review_sheet
 from .tables import Cell, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
@@ -46,31 +47,73 @@ SYMBOLS: Final = {
 """The symbol and the name of each kind of row."""
 _LONG: Final = 24
 """A text with a longer word may be broken anywhere."""
+_SECTIONS: Final[Mapping[About, str]] = {
+    "query": "access-patterns",
+    "write": "access-patterns",
+    "table": "heat",
+    "account": "heat",
+}
+"""The section of the page beside which a finding is shown, by what it is about; the others are about keys."""
 _MARKS: Final = ("read", "returned", "written")
 _ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
-_BLOBS: Final = {"blob_reads": "read", "blob_writes": "written or listed", "blob_deletes": "deleted"}
+_BLOBS: Final = {"blob_reads": "blobs read", "blob_writes": "blobs written or listed", "blob_deletes": "blobs deleted"}
 
 
 def html(reviewed: Reviewed) -> str:
-    """Return the report as a single HTML page; that of a detailed review also shows the design, request by request.
+    """Return the report as a single HTML page: first the design, with the findings that decide, then the rest.
 
     The page makes no request, and names from the design cannot become markup. Without scripts, everything is shown at
-    once.
+    once. Printed, it is the review sheet, one page.
     """
-    simulation = reviewed.simulation
+    simulation, tables = reviewed.simulation, {sheet.name: sheet for sheet in sheets(reviewed)}
+    parts: dict[str, list[ShownFinding]] = {}
+    decide = deciding(reviewed.findings)
+    for number, finding in enumerate(reviewed.findings, start=1):
+        shown = ShownFinding(number, finding, finding in decide, _call_of(finding, reviewed))
+        parts.setdefault(_SECTIONS.get(finding.about, "keys"), []).append(shown)
+    findings = [shown for part in parts.values() for shown in part]
     return _page(
         "page.html.jinja",
         title=f"Design review: {reviewed.design.name}",
         reviewed=reviewed,
         verdict=verdict(reviewed).capitalize(),
         facts=list(_facts(reviewed)),
-        findings=[(finding, lines(finding), _call_of(finding, reviewed)) for finding in reviewed.findings],
+        deciding=sorted((shown for shown in findings if shown.decides), key=lambda shown: shown.number),
+        findings=parts,
         simulation=simulation,
         calls=list(_calls(reviewed, simulation)) if simulation else [],
         tables=list(_tables(reviewed.design, simulation)) if simulation else [],
-        sheets=sheets(reviewed),
+        sheets=tables,
+        fine=[sheet for sheet in tables.values() if sheet.is_fine],
+        calls_without_findings=_calls_without_findings(reviewed),
         heat=heat_chart(reviewed),
+        printed=review_sheet(reviewed),
     )
+
+
+@dataclass(frozen=True)
+class ShownFinding:
+    """A finding on the page.
+
+    :param number: its place in the review
+    :param decides: whether it is shown, not folded
+    :param call: the number of the access pattern that it is about, if the page shows its rows
+    """
+
+    number: int
+    finding: Finding
+    decides: bool
+    call: int | None
+
+    @property
+    def details(self) -> Mapping[str, Sequence[str]]:
+        return dict(lines(self.finding))
+
+
+def _calls_without_findings(reviewed: Reviewed) -> Sequence[str]:
+    findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
+    subjects = {finding.subject for finding in findings}
+    return [name_of(call) for call in reviewed.measured if part_of(call.of.name, call.access.name) not in subjects]
 
 
 def error_page(title: str, errors: Sequence[str]) -> str:
@@ -104,7 +147,6 @@ def _environment() -> Environment:
         subject_of=subject_of,
         field_text=_field_text,
         cell_class=_cell_class,
-        class_of_call=_class_of_call,
         touched=_touched,
         rows_touched=_rows_touched,
     )
@@ -137,12 +179,10 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
     return subjects.index(finding.subject) if finding.subject in subjects else None
 
 
-def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Consistency | None, Walkthrough]]:
+def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Walkthrough]]:
     walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
-    consistency = {(promise.of.name, promise.access.name): promise for promise in reviewed.promises}
     for call in reviewed.measured:
-        key = call.of.name, call.access.name
-        yield call, consistency.get(key), walkthroughs[key]
+        yield call, walkthroughs[call.of.name, call.access.name]
 
 
 @dataclass(frozen=True)
@@ -199,19 +239,10 @@ def _cell_class(cell: Cell) -> str:
     return " ".join([*classes, *(["long"] if max(map(len, cell.text.split()), default=0) > _LONG else [])])
 
 
-def _class_of_call(call: Measured) -> str:
-    if call.query_class is not None:
-        return call.query_class.label
-    return "read of blobs" if call.kind == "query" else call.kind
-
-
-def _touched(call: Measured) -> tuple[str, str]:
-    """Return what a call reads and writes: entities, or the blobs of a log."""
-    if any(getattr(call, name) for name in _ENTITIES) or not any(getattr(call, name) for name in _BLOBS):
-        counts = (f"{figures.number(getattr(call, name))} {word}" for name, word in _ENTITIES.items())
-        return "Entities", ", ".join(counts)
-    blobs = ((getattr(call, name), word) for name, word in _BLOBS.items())
-    return "Blobs", ", ".join(f"{figures.number(value)} {word}" for value, word in blobs if value)
+def _touched(call: Measured) -> str:
+    """Return what a call reads and writes in the declared design: entities, or blobs."""
+    counts = [(getattr(call, name), word) for name, word in (_ENTITIES | _BLOBS).items()]
+    return ", ".join(f"{figures.number(value)} {word}" for value, word in counts if value)
 
 
 def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:

@@ -35,10 +35,16 @@
         table.open = !panel || all(table, ".row").some((row) => marks.has(row.dataset.row));
       }
       status.textContent = panel
-        ? ["read", "returned", "written"].map((word) => `${numbers(panel, word).length} ${word}`).join(", ") + " of the sample's rows"
+        ? "In the sample: " + ["read", "returned", "written"].map((word) => `${numbers(panel, word).length} ${word}`).join(", ")
+          + `. At the declared size: ${panel.dataset.declared}.`
         : "";
     };
+    // A link may lead to a finding that is folded
     const linked = () => {
+      const target = location.hash && document.getElementById(location.hash.slice(1));
+      for (let folded = target; folded; folded = folded.parentElement?.closest("details")) {
+        if (folded.tagName === "DETAILS") folded.open = true;
+      }
       const found = /^#call-(\d+)$/.exec(location.hash);
       const radio = found && document.getElementById(`choose-${found[1]}`);
       if (radio) {
@@ -61,10 +67,6 @@
       });
     }
     window.addEventListener("hashchange", linked);
-    // Paper shows all tables; its style sheet shows all access patterns
-    window.addEventListener("beforeprint", () => {
-      for (const table of all(design, ".tables > details")) table.open = true;
-    });
     choose(design.querySelector("input[name=call]:checked").value);
     linked();
   }

@@ -8,9 +8,11 @@ from typing import Final, Literal
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
+from ..capacity.load import ROUND_TRIP
+from ..design.model import DEFAULT_PATTERN
 from ..estimate import PAGE_READS
 from ..model import LimitUse, Measured, Reviewed, TableLoad
-from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
+from .formatting import class_of, hottest_first, name_of, nearest_to_target, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
 
@@ -55,6 +57,7 @@ class Sheet:
     :param says: a sentence on what it shows; why there are no rows, if there are none
     :param total: the last line, with the totals
     :param notes: how to read the table
+    :param is_fine: whether all of it is as it should be, so that the sentence says enough
     """
 
     name: str
@@ -64,6 +67,7 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     total: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = ()
+    is_fine: bool = False
 
 
 _TONES: Final[dict[QueryClass | None, Tone]] = {
@@ -85,8 +89,49 @@ _SCAN_NOTE: Final = (
 
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    promised = [] if all(promise.is_default for promise in reviewed.promises) else [_promises(reviewed)]
-    return _accesses(reviewed), _heat(reviewed), _limits(reviewed), *promised, _bill(reviewed)
+    """Return the tables in the order of a review: first what the design is, then what it leads to."""
+    design = keys_sheet(reviewed), _accesses(reviewed)
+    return *design, heat_sheet(reviewed), limits_sheet(reviewed), _consistency(reviewed), _bill(reviewed)
+
+
+def keys_sheet(reviewed: Reviewed) -> Sheet:
+    """Return the rows that are stored, with their keys, and the access patterns that read them by these keys."""
+    rows, sets = list[tuple[Cell, ...]](), reviewed.design.sets
+    for of in sets:
+        readers = {
+            call.access.name: call.via for call in reviewed.measured if call.of.name == of.name and call.kind == "query"
+        }
+        kept = f"deleted after {number(of.retention.days)} days" if of.retention else ""
+        grows = f"+{number(of.shape.growth)} a year" if of.shape.growth else ""
+        rows.append(
+            row(
+                Cell(plain(of.name), note="" if of.pattern == DEFAULT_PATTERN else of.pattern),
+                of.table,
+                Cell("", of.key.partition_template),
+                Cell("", of.key.row_template),
+                Cell(number(of.shape.count), note=", ".join(filter(None, (grows, kept)))),
+                ", ".join(name for name, via in readers.items() if via is None),
+            )
+        )
+        for derived, profile in of.profiles():
+            template = (profile.key.partition_template, profile.key.row_template) if profile.key else ("", "")
+            rows.append(
+                row(
+                    Cell(f"↳ {plain(derived.name)}", note="updated later" if derived.is_eventual else ""),
+                    derived.table(of.table) if profile.in_table else "blobs",
+                    *(Cell("", part) for part in template),
+                    "",
+                    ", ".join(name for name, via in readers.items() if via == derived.name),
+                )
+            )
+    tables = len({of.table for of in sets})
+    return Sheet(
+        "keys",
+        "Tables and keys",
+        f"{plural(len(sets), 'set')} in {plural(tables, 'table')}. ↳ is derived from the set above it.",
+        columns("Rows", "Table", "PartitionKey", "RowKey", ">Entities", "Read by"),
+        tuple(rows),
+    )
 
 
 def _accesses(reviewed: Reviewed) -> Sheet:
@@ -134,7 +179,7 @@ def _unless_zero(value: float) -> str:
     return number(value) if value else ""
 
 
-def _heat(reviewed: Reviewed) -> Sheet:
+def heat_sheet(reviewed: Reviewed) -> Sheet:
     note = "No load was simulated."
     if reviewed.heats:
         note = (
@@ -149,6 +194,7 @@ def _heat(reviewed: Reviewed) -> Sheet:
         columns("Table", "Busiest partition", *figures, "With buckets"),
         tuple(map(_heat_row, hottest_first(reviewed))),
         notes=(note,),
+        is_fine=nearest_to_target(reviewed)[0] <= _NEAR,
     )
 
 
@@ -169,7 +215,7 @@ def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
     )
 
 
-def _limits(reviewed: Reviewed) -> Sheet:
+def limits_sheet(reviewed: Reviewed) -> Sheet:
     horizon = reviewed.design.years
     uses = sorted(reviewed.in_sight, key=lambda use: (-use.then / use.most, use.limit, use.subject))
     passed = sum(use.reached is not None for use in uses)
@@ -189,6 +235,7 @@ def _limits(reviewed: Reviewed) -> Sheet:
         columns("Limit", "Where", ">Now", ">After growth", ">Limit", ">Share of limit", "Reached"),
         tuple(_limit(use, horizon) for use in uses),
         notes=(f"After growth: {after}.",) if uses else (),
+        is_fine=not passed,
     )
 
 
@@ -199,20 +246,30 @@ def _limit(use: LimitUse, horizon: float) -> tuple[Cell, ...]:
     return row(use.limit, use.subject, *figures, Cell(share(portion), tone=tone), reached(use.reached, horizon))
 
 
-def _promises(reviewed: Reviewed) -> Sheet:
-    late = sum(call.follows for call in reviewed.measured)
-    verb = "uses" if late == 1 else "use"
-    says = f"{plural(late, 'access pattern')} {verb} eventually consistent data." if late else "All data is consistent."
+def _consistency(reviewed: Reviewed) -> Sheet:
+    rows = tuple(
+        row(
+            name_of(entry),
+            entry.sees,
+            "" if entry.seconds is None else f"{number(entry.seconds)} s",
+            "" if entry.seconds_after_crash is None else f"{number(entry.seconds_after_crash)} s",
+            entry.without_worker,
+        )
+        for entry in reviewed.consistency
+    )
     return Sheet(
         "consistency",
         "Consistency",
-        says if reviewed.promises else "The design declares no access pattern.",
-        columns("Access pattern", "Readers see", "A crash leaves", "Repaired by"),
-        tuple(
-            row(name_of(promise), promise.reads, promise.crash, promise.repaired_by)
-            for promise in reviewed.promises
-            if not promise.is_default
+        f"{plural(len(rows), 'access pattern')} may not read the last write, or a crash leaves a part of it."
+        if rows
+        else "Every access pattern reads the last write, and a crash leaves all of it or nothing.",
+        columns("Access pattern", "Readers see, or a crash leaves", ">Usually", ">With a worker", "Without a worker"),
+        rows,
+        notes=(
+            "From a simulated crash after each request. Usually: after a write, at "
+            f"{number(ROUND_TRIP * 1_000)} ms a request. With a worker: after a crash of the writer, whose lease ends.",
         ),
+        is_fine=not rows,
     )
 
 

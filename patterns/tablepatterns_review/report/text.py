@@ -65,5 +65,5 @@ def _table(sheet: Sheet) -> Table:
 
 
 def _cell(cell: Cell) -> Text:
-    text = Text(cell.text, style=_TONES[cell.tone])
+    text = Text(cell.text or cell.code, style=_TONES[cell.tone])
     return text.append(f"\n{cell.note}", style="dim") if cell.note else text

@@ -7,6 +7,7 @@ from typing import Final
 
 from tablepatterns.figures import number, often
 
+from ..capacity.load import touched
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext
@@ -46,7 +47,7 @@ TOGETHER_APART: Final = Rule(
     pattern="eventual_transaction",
     about="write",
 )
-_REPLICATED: Final = 900.0
+REPLICATED: Final = 900.0
 """The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
 
@@ -58,15 +59,16 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _stale(context: RuleContext, query: MeasuredQuery) -> Iterator[Finding]:
-    via, stale = query.via, query.query.max_staleness
-    rate = sum(write.write.rate for write in context.writes_of(query.of))
+    via, stale, is_secondary = query.via, query.query.max_staleness, query.query.region == "secondary"
+    writes = [write.write for write in context.writes_of(query.of)]
+    rate = sum(write.rate for write in writes if is_secondary or via in touched(query.of, write))
     if not rate or stale is None:
         return
-    if query.query.region == "secondary" and stale < _REPLICATED:
+    if is_secondary and stale < REPLICATED:
         may = f"lag by more than {number(stale)} s" if stale else "be stale"
         says = (
             f"{query.query.name!r} must not {may}, but reads the secondary region, which is usually up to "
-            f"{number(_REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
+            f"{number(REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
         )
         better = "Read the primary region, and the secondary only if the primary does not answer."
         yield STALE_READ.finding(Severity.WARNING, query, says, better)

@@ -14,7 +14,6 @@ from tablepatterns_explore.choice import Chance
 from tablepatterns_explore.digest import Stamps
 from tablepatterns_explore.snapshot import Saved, Snapshots
 
-from ..consistency import LEASE
 from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..estimate import PAGE_READS
 from ..kinds import kind_of
@@ -39,7 +38,15 @@ from .rows import stored_tables
 _ENTITIES: Final = 12
 """The number of entities of each set, so that a page can show all rows."""
 _VALUES: Final = 4
+_PARTITIONS: Final = 2
+"""The number of values of each field of the PartitionKey."""
+_TABLES: Final = 2
+"""The number of period tables."""
 _WORKER_RUNS: Final = 4
+LEASE: Final = 60
+"""The default lease of a set: the seconds after which a worker receives the message of a crashed writer."""
+COMPLETED: Final = "A worker completes the call"
+UNCHANGED: Final = "No row has changed."
 
 
 @dataclass(frozen=True)
@@ -57,10 +64,20 @@ def simulate(design: Design) -> Simulation:
     """Return a small sample of a design as it is stored, and one call of each access pattern."""
     design = with_implied_writes(design)
     # Outside of the chance, which also names the blobs of the sample
-    sample = sample_design(design, _ENTITIES, fewest_values=_VALUES)
+    crowded = replace(design, sets=tuple(map(_with_large_partitions, design.sets)))
+    sample = sample_design(crowded, _ENTITIES, fewest_values=_VALUES, most_tables=_TABLES)
     with Chance() as chance:
         chance.turn_to("sample")
         return _Simulator(design, sample, chance).simulation()
+
+
+def _with_large_partitions(declared_set: DeclaredSet) -> DeclaredSet:
+    """Return a set with few partitions, so that a scan of one in the sample reads more than it returns."""
+    fields = dict(declared_set.shape.fields)
+    for name in declared_set.key.partition_fields:
+        if (distinct := fields[name].distinct) is not None:
+            fields[name] = replace(fields[name], distinct=min(distinct, _PARTITIONS), skew=0.0)
+    return replace(declared_set, shape=replace(declared_set.shape, fields=fields))
 
 
 class _Simulator:
@@ -206,7 +223,7 @@ def _state_after_crash(before: Contents, remaining_contents: Contents, contents:
     finished = sum(remaining_contents.has_same(keys, contents) for keys in all_rows)
     between = sum(not remaining_contents.has_same(keys, contents) for keys in changed_rows)
     if not changed_rows:
-        sentences = ["No row has changed."]
+        sentences = [UNCHANGED]
     elif finished == len(all_rows) and not between:
         sentences = ["All rows have changed." if finished > 1 else "The row has changed."]
     else:
@@ -223,7 +240,7 @@ def _state_after_recovery(before: Contents, remaining_contents: Contents, conten
         not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(contents)
     )
     if not different:
-        sentence = "A worker completes the call"
+        sentence = COMPLETED
     elif not remaining_contents.changed_since(before):
         sentence = "A worker finds that the call wrote nothing, and deletes the message"
     else:

@@ -163,15 +163,12 @@ def bill() -> Bill:
     return Bill(tuple(lines), total, total * 3.2, "USD", date(2025, 3, 1), "Azure Table storage pricing")
 
 
-def promises() -> tuple[Consistency, ...]:
-    ask = EMPLOYEES.queries
+def consistency() -> tuple[Consistency, ...]:
+    later = "until a worker runs, or repair"
     return (
-        Consistency(EMPLOYEES, ask[0], "the last write", "the whole write or nothing of it", "no repair needed"),
-        Consistency(EMPLOYEES, ask[1], "the last write", "employee and index row, or neither", "no repair needed"),
-        Consistency(EMPLOYEES, ask[2], "index rows up to 60 s behind", "an intent, and maybe a row too many",
-                "the worker, or the next write of the employee"),
-        Consistency(LOG, LOG.writes[0], "the last write", "the whole write or nothing of it", "no repair needed"),
-    )  # fmt: skip
+        Consistency(EMPLOYEES, EMPLOYEES.queries[2], "an old copy, or none", 0.04, 60.0, later),
+        Consistency(EMPLOYEES, EMPLOYEES.writes[0], "1 of 2 rows has changed.", None, 60.0, later),
+    )
 
 
 def findings() -> tuple[Finding, ...]:
@@ -217,7 +214,7 @@ def sample() -> Reviewed:
             LimitUse("properties of an entity", "Employees", 9, 9, 252, None),
         ),
         bill=bill(),
-        promises=promises(),
+        consistency=consistency(),
         findings=findings(),
     )
 
@@ -232,7 +229,7 @@ def clean() -> Reviewed:
         measured=found.measured[:2],
         heats=found.heats[1:],
         in_sight=(),
-        promises=found.promises[:2],
+        consistency=(),
         findings=(),
     )
 
@@ -255,7 +252,7 @@ def hostile() -> Reviewed:
         measured=(replace(found.measured[3], of=of, access=access, how=HOSTILE, via=HOSTILE),),
         heats=(replace(heat, table=HOSTILE, partitions=parts),),
         in_sight=(LimitUse(HOSTILE, HOSTILE, 1, 2, 3, None),),
-        promises=(Consistency(of, access, HOSTILE, HOSTILE, HOSTILE),),
+        consistency=(Consistency(of, access, HOSTILE, 1.0, 60.0, HOSTILE),),
         findings=(finding,),
         bill=replace(found.bill, lines=(BillLine(HOSTILE, HOSTILE, 1, 1.0),), source=HOSTILE, currency=HOSTILE),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,13 @@ from review.detailed import HOSTILE, reviewed
 from review.report.test_in_chromium import BEYOND, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns_review import Design, Field, Query, Shape, declare_set, review
+from tablepatterns_review import Design, Field, Query, Shape, declare_set, read_design, review
 from tablepatterns_review.model import Walkthrough
 from tablepatterns_review.report import html
 from tablepatterns_review.report.formatting import plain
 
 pytestmark = pytest.mark.browser
+DOCS = Path(__file__).parents[3] / "docs" / "reviews"
 MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"
 
 
@@ -137,14 +139,35 @@ def test_rows_can_be_read_in_light_and_in_dark(browser: Browser, path: Path, sch
         assert (brightness(behind) > 380, brightness(letters) > 380) == (scheme == "light", scheme == "dark")
 
 
-def test_paper_has_every_access_pattern_and_no_controls(page: Page) -> None:
-    page.check(f"#choose-{walkthrough('hire')[0]}")
+def test_paper_is_one_sheet_with_the_keys_and_every_access_pattern(page: Page) -> None:
     page.emulate_media(media="print")
-    assert page.locator(".call:visible").count() == len(reviewed().measured)
-    assert page.locator("fieldset:visible, input:visible").count() == 0
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator(".tables > details:not([open])").count() == 0
-    assert page.pdf().startswith(b"%PDF")
+    assert page.locator(".screen :visible").count() == 0
+    names = page.locator(".printed section:nth-of-type(2) tbody tr td:first-child").all_inner_texts()
+    assert sorted(names) == sorted(f"{each.of.name}: {each.access.name}" for each in reviewed().measured)
+    assert len(re.findall(rb"/Type /Page\b", page.pdf(prefer_css_page_size=True))) == 1
+
+
+@pytest.fixture
+def naive(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    path = tmp_path / "naive.html"
+    path.write_text(html(review(read_design(DOCS / "employees_naive.toml"))), encoding="utf-8")
+    with opened(browser, path, 1280) as shown:
+        yield shown
+
+
+def test_a_finding_that_is_folded_is_opened_by_a_link(naive: Page) -> None:
+    folded = naive.locator(".folded .finding").first
+    assert not folded.is_visible()
+    naive.evaluate("id => { location.hash = id }", folded.get_attribute("id"))
+    folded.wait_for()
+
+
+def test_a_scan_shows_how_many_rows_it_reads_for_the_one_that_it_returns(naive: Page) -> None:
+    naive.get_by_label("Employees: employee by e-mail").check()
+    assert naive.locator("tr.read").count() == 6
+    assert naive.locator("tr.returned").count() == 1
+    said = naive.locator(".status").inner_text()
+    assert said == "In the sample: 6 read, 1 returned, 0 written. At the declared size: 611 read, 1 returned."
 
 
 def test_without_scripts_everything_is_there(browser: Browser, path: Path) -> None:
@@ -171,10 +194,10 @@ def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
     employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     shape = Shape("Employee", 20, {"Department": Field(distinct=2), "EmployeeId": Field("int32")})
     lookup = Query(HOSTILE, {"Department": "="}, rate=10)
-    found = review(Design(HOSTILE, (declare_set(employees, shape=shape, queries=[lookup]),)), detailed=True)
+    found = review(Design(HOSTILE, (declare_set(employees, shape=shape, queries=[lookup]),)))
     path.write_text(html(found), encoding="utf-8")
     with opened(browser, path, 1280) as page:
-        assert page.locator("h1").inner_text() == plain(HOSTILE)
+        assert page.locator(".screen h1").inner_text() == plain(HOSTILE)
         assert page.locator(".choice label").nth(1).inner_text() == f"Employees: {plain(HOSTILE)}"
         page.check("#choose-0")
         assert page.locator(".call:visible h3").inner_text() == f"Employees: {plain(HOSTILE)}"

@@ -126,8 +126,8 @@ def test_the_same_review_gives_the_same_page(source: str) -> None:
 
 
 def test_a_design_without_findings_has_no_list_of_them() -> None:
-    assert 'id="findings"' in written(sample())
-    assert 'id="findings"' not in written(clean())
+    assert 'class="finding ' in written(sample())
+    assert 'class="finding ' not in written(clean())
 
 
 def test_colours_differ_enough_from_what_is_behind_them(source: str) -> None:
