@@ -40,7 +40,7 @@ def test_costs_add_up(one: Cost, other: Cost) -> None:
 def test_every_cost_is_written_so_that_it_can_be_found_in_a_text(cost: Cost) -> None:
     stated = f"Cost: `insert` {cost}, for each."
     assert costs_in(stated) == ([str(cost)] if cost.transactions else [])
-    assert ("as much as" in str(cost)) == (cost.table != cost.transactions)
+    assert ("equivalent to" in str(cost)) == (cost.table != cost.transactions)
 
 
 @pytest.mark.parametrize(

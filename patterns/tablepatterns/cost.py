@@ -52,7 +52,7 @@ class Cost:
     >>> insert.transactions, round(insert.table_operations(), 1)
     (5, 25.2)
     >>> print(insert)
-    3 table + 2 queue transactions, as much as 25 table operations
+    3 table + 2 queue transactions, equivalent to 25 table operations
 
     :param blob_list: lists of blobs or containers, and created containers, which cost as much as a write
     :param blob_other: other operations of blobs, such as reading or setting metadata, which cost as much as a read
@@ -112,7 +112,7 @@ class Cost:
         if not self.transactions:
             return "no storage transaction"
         text = f"{self.by_service} {'transaction' if self.transactions == 1 else 'transactions'}"
-        return text if self.transactions == self.table else f"{text}, as much as {self.comparison()}"
+        return text if self.transactions == self.table else f"{text}, equivalent to {self.comparison()}"
 
 
 def _kind(service: str, operation: str) -> str:

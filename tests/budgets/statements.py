@@ -6,7 +6,7 @@ import re
 
 _KINDS = r"(?:table|queue|blob read|blob write|blob list|other blob|blob delete)"
 _ONE = rf"[\d,]+ {_KINDS}"
-STATED = rf"{_ONE}(?: \+ {_ONE})* transactions?(?:, as much as [\d,]+ table operations?)?"
+STATED = rf"{_ONE}(?: \+ {_ONE})* transactions?(?:, equivalent to [\d,]+ table operations?)?"
 """A cost by service, as `str(Cost)` writes it."""
 COST = re.compile(STATED)
 

@@ -72,12 +72,12 @@ def test_what_costs_more_than_tables_is_reported_by_service_and_comes_first() ->
         queue.send_message("1")
     assert traffic.overall.cost == Cost(table=5, queue=1)
     assert list(traffic.by_partition()) == ["queue/hiring", "table/Staff/Sales"]
-    first = "6 requests, 6 storage transactions billed (5 table + 1 queue), as much as 16 table operations\n"
+    first = "6 requests, 6 storage transactions billed (5 table + 1 queue), equivalent to 16 table operations\n"
     assert str(traffic).startswith(first)
     with pytest.raises(AssertionError) as raised:
         traffic.assert_transactions(at_most=5)
-    assert "6 storage transactions (5 table + 1 queue, as much as 16 table operations)" in str(raised.value)
-    assert "1 transaction (1 queue, as much as 11 table operations): 1 x PutMessage" in str(raised.value)
+    assert "6 storage transactions (5 table + 1 queue, equivalent to 16 table operations)" in str(raised.value)
+    assert "1 transaction (1 queue, equivalent to 11 table operations): 1 x PutMessage" in str(raised.value)
 
 
 def test_partitions_show_their_heat_over_time() -> None:

@@ -52,9 +52,9 @@ async def backfill(
 
     Cost: a transaction for each page of up to 1,000 rows of the table. In the primary's partition, one for each 100
     rows to write, of which one per entity guards against concurrent changes, and two for each entity whose rows exist
-    already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as 245 table
-    operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table operations, if their
-    rows exist already.
+    already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, equivalent to 245 table
+    operations, if the queue is created too; 401 table + 2 queue transactions, equivalent to 423 table operations, if
+    their rows exist already.
 
     :param entity_set: the set, or a pattern that has one
     :param derived: one of the set's own

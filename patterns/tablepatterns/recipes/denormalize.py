@@ -61,8 +61,8 @@ class CopiedFields(Copies):
 
     Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
     that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table
-    `replace` 4 table + 2 queue transactions, as much as 26 table operations, if a copied field changes. Writing back an
-    employee that was read from an index takes one more point query.
+    `replace` 4 table + 2 queue transactions, equivalent to 26 table operations, if a copied field changes. Writing back
+    an employee that was read from an index takes one more point query.
 
     :param key: the key of the entities with the copies; its fields are among those of the copied entities
     :param refers: maps each key field of the copied entity to the field that refers to it; a field that is left out has

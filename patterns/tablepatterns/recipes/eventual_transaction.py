@@ -98,7 +98,7 @@ class EventualTransaction(Pattern[Account_co]):
         If the response is lost, the message is sent again, so the steps may be requested twice. Put the ids of what the
         steps create in the body: a step that generates an id generates another one when it is repeated.
 
-        Cost: 1 queue transaction, as much as 11 table operations.
+        Cost: 1 queue transaction, equivalent to 11 table operations.
 
         :param body: the argument of each step: texts, numbers, booleans, None, lists and dicts of them
         :param delay: seconds until a worker can receive the message, 0 to 7 days

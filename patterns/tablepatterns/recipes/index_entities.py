@@ -44,10 +44,10 @@ class IndexEntity(Lists):
     partition is rejected, and elsewhere its message goes to the poison queue. Spread the list, or keep it in blobs.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
-    another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2 queue
-    transactions, as much as 28 table operations, if the value changes. In blobs `insert` 2 table + 2 queue + 1 blob
-    read + 1 blob write transactions, as much as 174 table operations. `keys_of` 1 table transaction, or 1 blob read
-    transaction, as much as 11 table operations. `find_all` takes one more for each entity found, sent together.
+    another table `insert` 4 table + 2 queue transactions, equivalent to 26 table operations; `replace` 6 table + 2
+    queue transactions, equivalent to 28 table operations, if the value changes. In blobs `insert` 2 table + 2 queue + 1
+    blob read + 1 blob write transactions, equivalent to 174 table operations. `keys_of` 1 table transaction, or 1 blob
+    read transaction, equivalent to 11 table operations. `find_all` takes one more for each entity found, sent together.
 
     :param fields: the fields to find entities by; in the primary's partition, the fields of its PartitionKey are added.
         An entity that lacks one of them is in no list

@@ -42,13 +42,13 @@ class InterPartitionIndex(Index, Generic[K]):
     key raises `DuplicateIndexValue`; nothing is written. Otherwise the first entity keeps the copy, and `verify`
     reports the other.
 
-    Cost: `insert` 3 table + 2 queue transactions, as much as 25 table operations: the intent, the primary, the copy, a
-    check of the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue transactions,
-    as much as 26 table operations. `replace` 4 table + 2 queue transactions, as much as 26 table operations, if the
-    copies change; 5 table + 2 queue transactions, as much as 27 table operations, if the index key does; 1 table
-    transaction if no copy changes. `delete` 4 table + 2 queue transactions, as much as 26 table operations. Each
-    further index takes one to three transactions of a table on top. `find`, and each page of a range, 1 table
-    transaction.
+    Cost: `insert` 3 table + 2 queue transactions, equivalent to 25 table operations: the intent, the primary, the copy,
+    a check of the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue
+    transactions, equivalent to 26 table operations. `replace` 4 table + 2 queue transactions, equivalent to 26 table
+    operations, if the copies change; 5 table + 2 queue transactions, equivalent to 27 table operations, if the index
+    key does; 1 table transaction if no copy changes. `delete` 4 table + 2 queue transactions, equivalent to 26 table
+    operations. Each further index takes one to three transactions of a table on top. `find`, and each page of a range,
+    1 table transaction.
 
     :param key: the key of the copies
     :param table: the table of the copies; None, the default, for that of the primaries. No other set may keep copies

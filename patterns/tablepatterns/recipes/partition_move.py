@@ -59,8 +59,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
     docs/patterns/partition_move.md.
 
-    Cost: `move` 4 table + 2 queue transactions, as much as 26 table operations: the message, the claim, the insert, the
-    delete, the removal of the marker, the end of the message. The set's derived data comes on top.
+    Cost: `move` 4 table + 2 queue transactions, equivalent to 26 table operations: the message, the claim, the insert,
+    the delete, the removal of the marker, the end of the message. The set's derived data comes on top.
 
     :param entity_set: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
@@ -117,7 +117,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
         again, with the same target, for an entity whose move was interrupted.
 
-        Cost: 4 table + 2 queue transactions, as much as 26 table operations.
+        Cost: 4 table + 2 queue transactions, equivalent to 26 table operations.
 
         :param entity: as it was read from the set, completely
         :param retry_for: the seconds to keep retrying while others write the entity

@@ -46,7 +46,7 @@ class Summary(Totals):
     contention between writers of a group.
 
     Cost: in the partition one more point query for each group that a write changes, and nothing if it changes none. In
-    another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, as much as 26 table
+    another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, equivalent to 26 table
     operations; two more of a table for a second group. `totals` 1 table transaction.
 
     :param key: the key of the rows; its fields make the groups, and an entity that lacks one of them is in none

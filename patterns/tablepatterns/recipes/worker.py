@@ -89,11 +89,11 @@ class Worker(Pattern[Account_co]):
     the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use
     `run_once` or `drain` there.
 
-    Cost: a check of an empty queue 1 queue transaction, as much as 11 table operations. A message takes two of the
+    Cost: a check of an empty queue 1 queue transaction, equivalent to 11 table operations. A message takes two of the
     queue, to receive and to delete it, and its work: with two steps of one table transaction each `run_once` 2 table +
-    2 queue transactions, as much as 24 table operations; with `remember` 2 table + 3 queue transactions, as much as 35
-    table operations. A message that is moved to the poison queue 3 queue transactions, as much as 33 table operations.
-    Another of the queue to release a failed message, and for each renewal.
+    2 queue transactions, equivalent to 24 table operations; with `remember` 2 table + 3 queue transactions, equivalent
+    to 35 table operations. A message that is moved to the poison queue 3 queue transactions, equivalent to 33 table
+    operations. Another of the queue to release a failed message, and for each renewal.
 
     :param account: where the queues are
     :param queues: the handlers of each queue by its name, or handlers that know their queue
@@ -183,7 +183,7 @@ class Worker(Pattern[Account_co]):
     async def run_once(self) -> Report:
         """Check each queue once, process what is there, and report.
 
-        Cost: 1 queue transaction, as much as 11 table operations, for each queue, and the cost of the messages.
+        Cost: 1 queue transaction, equivalent to 11 table operations, for each queue, and the cost of the messages.
 
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
@@ -244,7 +244,7 @@ class Worker(Pattern[Account_co]):
     async def poisoned(self, queue: str, count: int = 32) -> list[PoisonMessage]:
         """Peek at up to `count` messages of the poison queue.
 
-        Cost: 1 queue transaction, as much as 11 table operations.
+        Cost: 1 queue transaction, equivalent to 11 table operations.
 
         :param queue: the queue that they come from
         :param count: the maximum number, 1 to 32
@@ -256,7 +256,7 @@ class Worker(Pattern[Account_co]):
         """Move up to `count` messages from the poison queue back to their queue, unchanged, and return how many.
 
         A message is sent before it is deleted, so it may be sent twice, and is never lost. Cost: with one message 3
-        queue transactions, as much as 33 table operations; two more for each further one.
+        queue transactions, equivalent to 33 table operations; two more for each further one.
 
         :param queue: the queue that they come from, and go back to
         :param count: the maximum number, 1 to 32
@@ -277,7 +277,7 @@ class Worker(Pattern[Account_co]):
     async def drop_poisoned(self, queue: str, count: int = 32, message_id: str | None = None) -> int:
         """Delete up to `count` messages of the poison queue, and return how many; their work is lost.
 
-        Cost: with one message 2 queue transactions, as much as 22 table operations; one more for each further one.
+        Cost: with one message 2 queue transactions, equivalent to 22 table operations; one more for each further one.
 
         The parameters are those of `requeue`.
         """

@@ -92,7 +92,7 @@ def _better(request: Request) -> str:
 def _by_service(tally: Tally) -> str:
     """Return the cost by service, if not all transactions are of tables."""
     cost = tally.cost
-    return "" if cost.table == cost.transactions else f" ({cost.by_service}, as much as {cost.comparison()})"
+    return "" if cost.table == cost.transactions else f" ({cost.by_service}, equivalent to {cost.comparison()})"
 
 
 def _label(request: Request) -> str:

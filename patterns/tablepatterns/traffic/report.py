@@ -31,7 +31,7 @@ def report(
         return Text("no requests")
     summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
     if overall.cost.table != overall.cost.transactions:
-        summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
+        summary += f" ({overall.cost.by_service}), equivalent to {overall.cost.comparison()}"
     without_response = f", {count(overall.lost)} without a response" if overall.lost else ""
     dropped_note = f"; {count(dropped)} dropped, which the partitions do not count" if dropped else ""
     lines = {_line(site): tally for site, tally in sites.items()}

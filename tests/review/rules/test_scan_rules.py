@@ -89,7 +89,7 @@ class TestAMissingIndex:
         )
         assert 'InterPartitionIndex(Key("email_{Email}", "email"), unique=True)' in one.better
         assert "a table scan: it reads 20,000 entities to return 1, 50 times a second" in one.says
-        assert "MiB, and each write at least 2 table + 2 queue transactions, as much as" in one.better
+        assert "MiB, and each write at least 2 table + 2 queue transactions, equivalent to" in one.better
 
     def test_is_in_the_partition_if_the_query_gives_it(self) -> None:
         query = Query("by name", {"Department": "=", "LastName": "="}, rate=50)

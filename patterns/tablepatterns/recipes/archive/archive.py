@@ -45,10 +45,10 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     goes to the poison queue. How this works, with children, and what a late message or a concurrent delete does:
     docs/patterns/archive.md.
 
-    Cost: one move, by a worker 3 table + 2 queue transactions, as much as 25 table operations: receive, read, insert,
-    delete, delete the message; to blobs 2 table + 2 queue + 1 blob write transactions, as much as 163 table operations.
-    Three more if the archive already has an entity with the key, as after a crash. Derived data costs what it costs in
-    each set.
+    Cost: one move, by a worker 3 table + 2 queue transactions, equivalent to 25 table operations: receive, read,
+    insert, delete, delete the message; to blobs 2 table + 2 queue + 1 blob write transactions, equivalent to 163 table
+    operations. Three more if the archive already has an entity with the key, as after a crash. Derived data costs what
+    it costs in each set.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -67,8 +67,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     With `children`, such as `{OneToMany(departments, employees): former_employees}`, the children move with their
     parent, and always have it in the same place. One that is inserted near the end of the move may stay behind.
 
-    Cost with 1 child: one move by a worker 8 table + 2 queue transactions, as much as 30 table operations. Each further
-    child takes three more of a table, and each 1,000 children two more to list them.
+    Cost with 1 child: one move by a worker 8 table + 2 queue transactions, equivalent to 30 table operations. Each
+    further child takes three more of a table, and each 1,000 children two more to list them.
 
     :param entity_set: the active set
     :param target: where to move its entities: a set whose key has the same fields, in any table, partition or account;
@@ -124,7 +124,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
 
         The worker archives the entity as it is then; if it is gone, there is nothing to do.
 
-        Cost: 1 queue transaction, as much as 11 table operations.
+        Cost: 1 queue transaction, equivalent to 11 table operations.
 
         :param entity: an entity of the set, or the fields of its key
         :raises BadInput: it was read from another set
@@ -146,7 +146,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         and both stay. If a child has one, the parent is then in both places: delete one of the two, and call `restore`
         again.
 
-        Cost: 1 queue transaction, as much as 11 table operations.
+        Cost: 1 queue transaction, equivalent to 11 table operations.
 
         :param entity: an archived entity, or the fields of its key
         :raises BadInput: it was read from another set
@@ -163,7 +163,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return an entity from the archive, or None.
 
-        Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
+        Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, equivalent to 22 table
         operations.
 
         The parameters and errors are those of `EntitySet.get`.

@@ -53,9 +53,9 @@ class BlobLog(Pattern[Account_co]):
     order, even if a response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and
     `flush_bytes`. There is no background thread: only `append` checks `flush_age`. More: docs/patterns/blob_log.md.
 
-    Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
-    hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
-    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
+    Cost: `flush` 1 blob write transaction, equivalent to 139 table operations, for each hour and 4 MiB; the first of an
+    hour 2 blob write transactions, equivalent to 278 table operations, and three more while others began blobs in the
+    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, equivalent to 150 table
     operations. A flush costs the same for one entry as for thousands: let the buffer fill.
 
     :param account: where the container is
@@ -122,7 +122,7 @@ class BlobLog(Pattern[Account_co]):
         If the buffer is full, or holds an entry older than `flush_age`, it is written first. If that fails, its entries
         stay in the buffer, and this entry is not added. If you append an entry again with the same instant and id, it
         is read once. Cost: none, or that of a flush of the previous buffer; with `write_through`, that of a flush: 1
-        blob write transaction, as much as 139 table operations.
+        blob write transaction, equivalent to 139 table operations.
 
         :param at: an aware datetime; None for now, by the account's clock
         :param entry_id: a unique id; None to generate one
@@ -150,8 +150,8 @@ class BlobLog(Pattern[Account_co]):
         """Write the buffer, and return how many entries were written.
 
         After an error, entries that were not written are back in the buffer for the next flush. Cost: 1 blob write
-        transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class says of new blobs and
-        metadata.
+        transaction, equivalent to 139 table operations, for each hour and 4 MiB, and what the class says of new blobs
+        and metadata.
         """
         lines = self._buffer.take()
         waiting = list(blocks(lines))
@@ -186,7 +186,7 @@ class BlobLog(Pattern[Account_co]):
         """Yield the entries from `earliest` to `latest`, both included, in time order.
 
         Entries in a buffer, this object's included, are not read. Blobs whose metadata rules out a match are not
-        opened. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list transactions, as much as
+        opened. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list transactions, equivalent to
         150 table operations, for an hour of one blob; else a list for each hour, or each whole day, month or year, and
         a read for each 4 MiB of each blob that is opened.
 
@@ -214,8 +214,8 @@ class BlobLog(Pattern[Account_co]):
         """Delete the blobs of all hours that ended by `moment`, and return how many.
 
         The hour that contains `moment` is kept. If entries of a deleted hour are written later, the hour starts again.
-        Cost: 1 blob list + 1 blob delete transactions, as much as 139 table operations, for one blob; a list for each
-        5,000 blobs, and deletions are free.
+        Cost: 1 blob list + 1 blob delete transactions, equivalent to 139 table operations, for one blob; a list for
+        each 5,000 blobs, and deletions are free.
 
         :param moment: an aware datetime
         :raises BadInput: it has no time zone

@@ -70,11 +70,11 @@ class LargeProperties(PropertyMapping):
     does a reader of another entity's address. Other programs must not write blobs under the table's name in this
     container.
 
-    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
-    table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
-    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs, nor does a write of an
+    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, equivalent to 140 table operations; `get` 1
+    table + 1 blob read transactions, equivalent to 12 table operations. Beyond 64 MiB written or 32 MiB read, another
+    for each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs, nor does a write of an
     entity that was read whose value stays, encrypted or not. An `Upload` takes 1 table + 2 blob write + 1 blob list
-    transactions, as much as 418 table operations: one to make sure of the container, one for each block of 4 MiB and
+    transactions, equivalent to 418 table operations: one to make sure of the container, one for each block of 4 MiB and
     one at its end.
 
     :param names: the properties that may be large; None for the fields of the set's model that are `Large`

@@ -93,10 +93,10 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     Call `collect_orphans` every day or so, with a grace longer than any writer takes from the first blob to the entity,
     any reader from the entity to the last blob, and any index in another partition to become consistent.
 
-    Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
-    that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
-    deleted 1 table + 1 blob list + 2 blob delete transactions, as much as 140 table operations, since deletions are
-    free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
+    Cost: `collect_orphans` 1 blob list transaction, equivalent to 139 table operations, for 5,000 blobs; with an orphan
+    that is marked 1 table + 1 blob write + 1 blob list transactions, equivalent to 279 table operations; with one that
+    is deleted 1 table + 1 blob list + 2 blob delete transactions, equivalent to 140 table operations, since deletions
+    are free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
     rows; of wide entities each that has blobs which seem to be orphans.
 
     :param entity_set: the set or wide entity with a `LargeProperties` mapping
@@ -124,7 +124,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         """Yield a large value in chunks, without loading it as a whole; text in UTF-8.
 
         A value in the entity is one chunk; a missing property yields nothing. Cost: 1 table + 1 blob read transactions,
-        as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
+        equivalent to 12 table operations; beyond 32 MiB another read for each 4 MiB.
 
         :param entity: an entity or instance that was read, or a mapping with the key fields
         :param name: the property
@@ -177,8 +177,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     async def verify(self, *, grace: timedelta = DAY) -> LargePropertyReport:
         """Compare all entities with all blobs, without changing anything. Memory: the names of all blobs.
 
-        Cost: 1 table + 1 blob list transactions, as much as 140 table operations, for 5,000 blobs and 1,000 rows, and
-        two for each blob that seems missing.
+        Cost: 1 table + 1 blob list transactions, equivalent to 140 table operations, for 5,000 blobs and 1,000 rows,
+        and two for each blob that seems missing.
 
         :param grace: younger blobs are not reported as orphans, since their entity may not be written yet
         :raises LargeValueMissing: an entity has an address in another container

@@ -99,8 +99,8 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     is created, and the phase cannot be changed until `verify` finds no difference.
 
     Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. An
-    insert 4 table + 2 queue transactions, as much as 26 table operations; a replace, merge, rename or delete 5 table +
-    2 queue transactions, as much as 27 table operations, 1 more if the key of the copy changes, and with `etag` or
+    insert 4 table + 2 queue transactions, equivalent to 26 table operations; a replace, merge, rename or delete 5 table
+    + 2 queue transactions, equivalent to 27 table operations, 1 more if the key of the copy changes, and with `etag` or
     `force`; 1 each once the move is committed.
     """
 

@@ -122,11 +122,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     entity leaves a tombstone until `clean_up`, so no request of a stalled process restores it. How this works, and the
     steps: docs/moving-to-new-keys.md.
 
-    Cost: `insert` 4 table + 2 queue transactions, as much as 26 table operations, until the move is committed.
-    `replace` 5 table + 2 queue transactions, as much as 27 table operations; if the key of the copy changes, 6 table +
-    2 queue transactions, as much as 28 table operations. `delete` 5 table + 2 queue transactions, as much as 27 table
-    operations. Once the move is committed, each of them 1 table transaction. `get` 1 table transaction. The derived
-    data of both sets comes on top.
+    Cost: `insert` 4 table + 2 queue transactions, equivalent to 26 table operations, until the move is committed.
+    `replace` 5 table + 2 queue transactions, equivalent to 27 table operations; if the key of the copy changes, 6 table
+    + 2 queue transactions, equivalent to 28 table operations. `delete` 5 table + 2 queue transactions, equivalent to 27
+    table operations. Once the move is committed, each of them 1 table transaction. `get` 1 table transaction. The
+    derived data of both sets comes on top.
 
     :param old_set: the set to move
     :param new_set: the set to move to; in another table, in another account, or under keys that the old ones cannot be
@@ -212,8 +212,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         First let every writer use `entities`. Correct copies stay as they are, so running it again is safe. The report
         lists the entities that cannot be copied.
 
-        Cost: for 100 entities without a copy 203 table + 2 queue transactions, as much as 225 table operations; a third
-        more for those that have one.
+        Cost: for 100 entities without a copy 203 table + 2 queue transactions, equivalent to 225 table operations; a
+        third more for those that have one.
 
         :param resume: the token of a report of an earlier call, to continue it; None to start
         :param progress: called after each page with a report, whose `token` resumes from there
@@ -320,8 +320,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         It first waits for messages of writes in progress, for at most one lease, while writers continue. Run it again
         after a crash. If it fails, writers continue in the phase before.
 
-        Cost: 3 table + 5 queue transactions, as much as 59 table operations, and more for each message that is still to
-        be processed.
+        Cost: 3 table + 5 queue transactions, equivalent to 59 table operations, and more for each message that is still
+        to be processed.
 
         :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
             are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
