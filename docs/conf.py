@@ -6,6 +6,8 @@ import gc
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 # The extensions are in tools
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -61,3 +63,8 @@ linkcheck_timeout = 20
 linkcheck_retries = 2
 linkcheck_anchors = False
 linkcheck_ignore = [r"http://127\.0\.0\.1.*", r"http://localhost.*"]
+
+
+def setup(app: Sphinx) -> None:
+    """Leave the evidence out of the search: its many words would come before the pages that readers look for."""
+    app.connect("env-updated", lambda app, env: env.metadata["fidelity-evidence"].update(nosearch="true"))
