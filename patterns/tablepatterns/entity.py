@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from math import isnan
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 from uuid import UUID
@@ -26,7 +25,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, type_of, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -391,35 +390,6 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
 
 
 @checked
-def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
-    """Whether the service would store the same for both: the same names, types and values.
-
-    Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
-    is None is ignored.
-
-    :param apart_from: the names of properties to ignore
-    """
-    return _stored(some, apart_from) == _stored(more, apart_from)
-
-
-def _stored(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:
-    return {
-        name: _comparable(typed(name, value))
-        for name, value in properties.items()
-        if value is not None and name not in apart_from
-    }
-
-
-def _comparable(value: Any) -> tuple[type, Any]:
-    if isinstance(value, datetime):
-        # The SDK's datetimes keep the service's own text beside a value that lacks its seventh digit
-        text = getattr(value, "tables_service_value", "")
-        value = Ticks.parse(text) if text else Ticks.of(value)
-    kind = type_of(value)
-    # NaN is not equal to itself, but is stored the same
-    return kind, "NaN" if isinstance(value, float) and isnan(value) else value
-
-
 def as_json(value: object) -> str:
     """Return a list or dict as text, to be kept in one property; `from_json` restores it equal.
 

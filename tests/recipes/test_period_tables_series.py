@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.hour_series import series_of
-from support.logins import DAY, NOON, drop_all, logs_of, names_of
+from support.logins import DAY, NOON, drop_all, login, logs_of, names_of
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired
 from tablepatterns.recipes.data_series import DataSeries
@@ -109,6 +109,15 @@ async def drained(entities: Any) -> list[Any]:
 def test_a_factory_that_returns_something_else_is_rejected(make: Any, part: str) -> None:
     with pytest.raises(BadDesign, match=part):
         PeriodTables(connect(), "Messages", Period.DAY, factory=make)
+
+
+async def test_latest_of_each_reads_as_few_tables_as_possible(storage: Any, name: str) -> None:
+    logs = logs_of(storage, name)
+    for back, user in enumerate(("jo", "al", "jo", "al", "jo")):
+        await logs.insert(login(NOON - back * DAY, user, Back=back))
+    found = await logs.latest_of_each(2, [{"User": "al"}, {"User": "nobody"}, {"User": "jo"}])
+    assert [[entry["Back"] for entry in each] for each in found] == [[1, 3], [], [0, 2]]
+    assert await logs.latest_of_each(1, []) == []
 
 
 # ------------------------------------------------------------------ series of one table, across midnight

@@ -6,16 +6,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import check_least
+from ..arguments import condition_of, fields_of, via_and_fields
 from ..entity import Entity, Modify
-from ..errors import BadInput
 from ..filters import Filter, QueryClass
 from ..filters.builder import filter_of
 from ..key import K
-from ..key.fields import as_mapping, fields_of, via_and_fields
+from ..key.fields import as_mapping
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR, check_retry_for
-from ..sdk.operation import ANY, weak_etag
 from ..sdk.table import Page
 from .call_types import Modeled, finding, planning, updating, writing
 from .commit import E, Write
@@ -53,6 +52,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         is safe, and costs 1 transaction more.
 
         :param via: the index, one of the set's own
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the index's key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the index is not one of this set's
@@ -100,6 +100,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows reading a whole
             partition for the rows that match
         :param select: the properties to read; key fields are always included
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the partition, and the known fields of the row key
         :raises BadKey: the fields do not describe a range
         :raises BadFilter: `where` would need a scan that `allow` does not permit, or the key does not allow a condition
@@ -213,6 +214,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         transaction; for a list that is spread, 1 for each 1,000 rows.
 
         :param via: the index entities, one of the set's own
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of their key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the index entities are not this set's
@@ -247,6 +249,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
 
         :param via: the summary, one of the set's own
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param retry_for: the seconds to keep retrying a read of several pages while others write
         :param fields: a value for every field of its key
         :raises BadKey: a key field is missing, or its value cannot be part of a key
@@ -263,6 +266,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
 
         :param entity: its fields; a field that is None is not stored
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises BadKey: a key field is missing, or its value cannot be part of a key
@@ -299,6 +303,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :param etag: the ETag that the stored entity must have, such as one from an If-Match header. You may then pass
             any mapping with the key fields, without reading the entity first
         :param force: overwrite any stored entity; you may then pass any mapping
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
         :raises DuplicateIndexValue: another entity has the same key in an index
@@ -306,7 +311,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Guide: concurrency; merge or replace.
         """
-        condition = _condition_of(etag, force=force)
+        condition = condition_of(etag, force=force)
         if condition is None:
             return await (self._layer or self)._change(entity, None, retry_for)
         return await (self._layer or self)._overwrite(entity, None, condition, retry_for)
@@ -330,10 +335,11 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :param changes: the fields to overwrite, except key fields
         :param etag: as for `replace`; without derived data, the result has only the key and the changes
         :param force: merge into any stored entity; you may then pass any mapping with the key fields
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
         """
-        condition = _condition_of(etag, force=force)
+        condition = condition_of(etag, force=force)
         if condition is None:
             return await (self._layer or self)._change(entity, changes, retry_for)
         return await (self._layer or self)._overwrite(entity, changes, condition, retry_for)
@@ -346,6 +352,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
         Cost: 1 transaction; with derived data or a model 1 more to read, for each attempt.
 
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity during every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
@@ -386,12 +393,13 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :param entity: an entity of this set as it was read
         :param etag: as for `replace`
         :param force: delete any stored entity; you may then pass any mapping with the key fields
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
 
         Guide: modifying entities; concurrency.
         """
-        condition = _condition_of(etag, force=force)
+        condition = condition_of(etag, force=force)
         if condition is None:
             await (self._layer or self)._remove(entity, retry_for)
         else:
@@ -423,6 +431,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
             each attempt, and may raise an error to cancel the update
         :param retry_for: the seconds to keep retrying after conflicts with other writers, including the waits of
             jittered exponential backoff; 30 by default, 0 for a single attempt
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
         :raises TooMuchContention: another writer was faster during every attempt; the error says how many attempts, and
@@ -457,6 +466,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         Cost: 1 transaction.
 
         :param entity: a complete entity of this set as it was read
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :param fields: the key fields that change
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
@@ -504,20 +515,3 @@ def _selection(
     via: Index | None, fields: Mapping[str, Any], where: object, allow: QueryClass, select: Sequence[str] | None
 ) -> Selection:
     return Selection(fields, via, _condition(where), allow, select)
-
-
-def _condition_of(etag: str | None, *, force: bool) -> str | None:
-    """Return the ETag that a write is conditional on, `ANY` for an unconditional one; None for that of what was read.
-
-    The service's ETags are weak, and HTTP headers spell them with or without quotes, so each spelling will do.
-    """
-    if etag is None:
-        return ANY if force else None
-    if force:
-        raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
-    weak = weak_etag(etag) if isinstance(etag, str) else ""
-    opaque = weak[3:-1]
-    if not opaque or opaque == ANY or '"' in opaque or not (opaque.isascii() and opaque.isprintable()):
-        rule = "it is a single ETag, as in `Entity.etag` and the If-Match header"
-        raise BadInput("etag", etag, rule, 'to overwrite any version, also instead of "*", pass force=True')
-    return weak

@@ -23,20 +23,20 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..entity import Entity, identify, same_value
+from ..entity import Entity, identify
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
+from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
 from .placement import InPartition, InTable, Placement
 
 if TYPE_CHECKING:
-    from ..filters import Filter
     from ..key import Key
     from ..recipe import Account
-    from ..sdk.table import Page
+    from .row_store import RowReader, RowStore
 
 Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
@@ -47,31 +47,6 @@ TOMBSTONE: Final = "RekeyTombstone"
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
-
-
-class RowReader(Protocol):
-    """Reads single rows by their keys."""
-
-    async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Read one row by its keys, or None."""
-        ...
-
-
-class RowStore(RowReader, Protocol):
-    """Reads rows, and writes them on condition of their ETags."""
-
-    @property
-    def name(self) -> str:
-        """The name that reports use."""
-        ...
-
-    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of rows, in the order of their keys."""
-        ...
-
-    async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out writes."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..entity import Entity, reading_of, remember, same_value, without_none, write_ids_of
+from ..entity import Entity, reading_of, remember, without_none, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -22,6 +22,7 @@ from ..key.key_filter import stored_filter
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
+from ..same_value import same_value
 from ..sdk.operation import Operation
 from ..sdk.paging import filled_page
 from ..sdk.table import Page, Table
@@ -37,9 +38,9 @@ from .range_query import Question
 from .schema import Schema, check_filter
 
 if TYPE_CHECKING:
-    from .derived import RowStore
     from .intents import Intents
     from .named_table import StoredNames
+    from .row_store import RowStore
     from .shared_rows import Lists, Totals
 
 T = TypeVar("T")
@@ -66,9 +67,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
     wrote them. `BadDesign` is raised if a row could also belong to another set, series or wide entity of the same
     connection. Other connections and processes are not checked: give the sets of one table RowKey templates that begin
     with different literal text. Dropping the table removes these declarations.
-
-    Calls that take key fields as keywords also take them as a mapping, `key`, for field names that are also parameter
-    names. Writes take `retry_for`, the seconds to keep retrying when others write the same rows; see `update`.
 
     Consistency: an entity and its derived rows in the partition change in one entity group transaction, conditional on
     the ETag that the caller read. After an error nothing has changed, except for `OutcomeUnknown`. After a lost

@@ -25,8 +25,9 @@ from ..recipe import Account
 from ..retry import Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
-from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, RowStore, duplicate, keys_of
+from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, duplicate, keys_of
 from .named_table import named_like
+from .row_store import RowStore
 
 if TYPE_CHECKING:
     from ..messages.lease import Lease

@@ -7,12 +7,12 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any
 
+from ..arguments import fields_of
 from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows
 from ..entity_set.shared_rows import Totals, recounted
 from ..errors import BadDesign, BadInput, BadKey
-from ..key.fields import fields_of
 from ..rate_limit import Pool
 from ..recipe import Account
 from ..retry import RETRY_FOR, contended

@@ -6,7 +6,7 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from ..edm import Int64
-from ..entity import Entity, same_value
+from ..entity import Entity
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -23,6 +23,7 @@ from ..key import Key
 from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
+from ..same_value import same_value
 from .codecs import required
 from .model_filter import ModelFilter
 from .options import Upgrade

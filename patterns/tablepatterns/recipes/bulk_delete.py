@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, cast
 
 from ..argument_types import checked
+from ..arguments import via_and_fields
 from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import as_stored, check_not_moved
 from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
-from ..key.fields import via_and_fields
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..rate_limit import Pace
 from ..recipe import Account, Account_co, Pattern, recipe

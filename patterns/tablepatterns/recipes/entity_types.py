@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any, Literal, NamedTuple, cast
 
 from ..argument_types import checked
+from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
@@ -16,7 +17,6 @@ from ..entity_set.range_query import bounding_range, check_class, condition, ran
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
 from ..key import Key, KeyRange
-from ..key.fields import fields_of
 from ..limits import MAX_KEY_UNITS_LOOSE
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ..sdk.paging import filled_page

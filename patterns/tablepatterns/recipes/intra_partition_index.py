@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Generic
 
 from ..argument_types import checked
-from ..entity_set.derived import Change, Index, RowReader, copy_operations
+from ..entity_set.derived import Change, Index, copy_operations
+from ..entity_set.row_store import RowReader
 from ..errors import BadDesign
 from ..key import K, Key
 from ..sdk.operation import Operation

@@ -7,6 +7,7 @@ from typing import Any, Generic, cast
 from uuid import uuid4
 
 from ..argument_types import checked
+from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import E
 from ..entity_set.derived import Index
@@ -25,7 +26,6 @@ from ..errors import (
     EntityNotFound,
     message_of,
 )
-from ..key.fields import fields_of
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from ..entity import Entity, same_value, write_ids_of
+from ..entity import Entity, write_ids_of
+from ..same_value import same_value
 from ..write_id import WriteId, inserted, is_complete
 from .operation import ANY, Operation
 

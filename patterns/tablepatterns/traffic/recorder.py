@@ -163,6 +163,8 @@ class Traffic:
         :param allow: the worst class to allow
         :raises AssertionError: there was one; the text lists each line of code, the reason, and a better query
         :raises BadInput: it could not fail: every class is allowed, or no block was recorded
+
+        Guide: designing for querying.
         """
         self._check(allow)
         requests = self.requests
@@ -175,6 +177,8 @@ class Traffic:
         :param at_most: the maximum number of transactions
         :raises AssertionError: there were more; the text lists the requests of each line of code, and how to save some
         :raises BadInput: no block was recorded
+
+        Guide: cost.
         """
         self._check()
         requests = self.requests

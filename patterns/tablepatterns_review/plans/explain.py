@@ -10,6 +10,7 @@ from typing import Any, Final, overload
 from uuid import UUID
 
 from tablepatterns.argument_types import checked
+from tablepatterns.arguments import fields_of, via_and_fields
 from tablepatterns.edm import Ticks
 from tablepatterns.entity_set.derived import Derived, Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
@@ -19,7 +20,6 @@ from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.figures import count, counted
 from tablepatterns.filters import Comparison, Constant, Filter, QueryClass, classify, parse, prop
 from tablepatterns.key import Key
-from tablepatterns.key.fields import fields_of, via_and_fields
 from tablepatterns.key.key_filter import stored_filter
 from tablepatterns.limits import PARTITION_ENTITIES_PER_SECOND
 from tablepatterns.recipe import Account

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Generic, cast
 
 from ...argument_types import checked
+from ...arguments import fields_of
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.entity_set import EntitySet
@@ -23,7 +24,6 @@ from ...entity_set.internals import (
 )
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
-from ...key.fields import fields_of
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease
 from ...recipe import Account_co, Pattern, bound_async, is_sync, recipe, stream

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from ...argument_types import check_least, checked
+from ...arguments import fields_of
 from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.calls import SetCalls
@@ -25,7 +26,6 @@ from ...entity_set.shared_rows import Lists, Totals
 from ...errors import BadDesign, BadInput
 from ...filters import Filter, QueryClass
 from ...key import Key
-from ...key.fields import fields_of
 from ...key.ranges import Between, Prefix
 from ...recipe import Account_co, SetProfile, check_key_order, recipe, set_profile_of
 from ...sdk.table import Page

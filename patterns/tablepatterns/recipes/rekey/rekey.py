@@ -326,6 +326,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
             are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
         :raises BadInput: the move is committed
+
+        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.CUTTING_OVER, Phase.CUT_OVER)
 
@@ -334,6 +336,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """Make the old table the primary one again, with all writes since the cut-over.
 
         It also ends a cut-over that was interrupted. Cost and errors are those of `cut_over`.
+
+        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.ROLLING_BACK, Phase.COPYING)
 
@@ -344,6 +348,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         It waits `refresh` seconds first, so that no process still reads the old table. Cost: 5 transactions.
 
         :raises BadInput: the new table is not the primary one
+
+        Guide: eventually consistent transactions.
         """
 
         async def attempt() -> State:
