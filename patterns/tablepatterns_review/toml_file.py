@@ -116,6 +116,8 @@ _MOST_DEPTH: Final = 20
 _LARGEST: Final = 2**63 - 1
 """The largest integer in TOML."""
 _PLACE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
+_TWICE: Final = re.compile("Cannot (overwrite|declare|mutate)")
+_KEY: Final = re.compile(r"^[\s\[]*([^=\]]+)")
 _A_DATE: Final = "a date without quotes, such as 2026-09-12"
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "text in quotes",
@@ -177,6 +179,8 @@ class TomlFile:
             elif not isinstance(error, tomllib.TOMLDecodeError):
                 # An integer with more digits than Python converts
                 line = self._line_with_most(r"\d")
+            if key := _TWICE.match(says) and _KEY.search(self.text.splitlines()[line - 1]):
+                says = f"{key[1].strip()} is declared twice; keep one of them"
             raise self.make_error(self.name, [(line, f"not TOML: {says}")]) from error
         problems = list(_unreadable(values, ()))
         if problems:

@@ -99,7 +99,7 @@ def queries(draw: st.DrawFn, shape: Shape, name: str) -> Query:
         select=draw(st.sampled_from([(), ("Any",)])),
         rate=draw(rates),
         skew=draw(st.sampled_from([0.0, 1.0])),
-        results=draw(st.sampled_from([None, 3.0])),
+        results=draw(st.sampled_from([None, 3.0])) if {"range", "prefix"}.intersection(known.values()) else None,
     )
 
 

@@ -457,6 +457,5 @@ rate = 0.1
 
 def test_the_cost_of_an_archive_is_written_as_a_test() -> None:
     test = written(read_design(ORDERS), "orders")["test_orders.py"]
-    assert "def test_orders_archive_to_orders_archive(" in test
-    assert "traffic.assert_transactions(at_most=6)" in test
-    assert "traffic.assert_transactions(at_most=2)" in test
+    assert '("Orders", "archive to orders-archive"): (6, 1),' in test
+    assert '("Orders", "old order"): (2, 0),' in test

@@ -107,6 +107,7 @@ CHANGES = [
     ("count = 2_000", "count = 99999999999999999999999999", "64 bits"),
     ("count = 2_000", "count = " + "9" * 5_000, "not TOML"),
     ("count = 2_000", "count = 9_000_000_000_000_000_000", "or less"),
+    ("count = 2_000", "count = 2_000\ncount = 3_000", "count is declared twice; keep one of them"),
     ("count = 2_000", "count = " + "[" * 3_000 + "]" * 3_000, "nested too deeply"),
     ("count = 2_000", "count = " + "[" * 40 + "]" * 40, "nested too deeply"),
     ("count = 2_000", "count = " + "{ a = " * 40 + "1" + " }" * 40, "nested too deeply"),

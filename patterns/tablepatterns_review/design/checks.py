@@ -119,6 +119,12 @@ def _of_parts(design: Design) -> Iterator[Fault]:
         part = _Part(("set", number), f'set "{declared_set.name}"')
         if declared_set.name in names[:number]:
             yield part.fault("another set has this name; give each its own", "name")
+        for other in design.sets[:number]:
+            is_shared = kind_of(declared_set).shares_tables and kind_of(other).shares_tables
+            is_same = declared_set.table.lower() == other.table.lower() and declared_set.key.overlaps(other.key)
+            if is_same and not is_shared:
+                says = f"rows of {other.name!r} may have the same keys; give each set its own table"
+                yield part.fault(f"table = {declared_set.table!r}: {says}", "table")
         yield from _of_set(design, declared_set, part)
 
 
@@ -319,6 +325,9 @@ def _of_query(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[
     for name in query.select:
         if name not in totals:
             yield from part.unknown(shape, f"select: {name}", name, "select")
+    if query.results is not None and query.filter is None and set(query.known.values()) <= {"="}:
+        says = "known has no range, prefix or text, so count and distinct say how many match"
+        yield part.fault(f"results = {query.results:g}: {says}; remove it, or declare distinct", "results")
     if query.archived:
         yield from _of_archived(declared_set, query, part)
     if query.filter is not None:

@@ -45,7 +45,8 @@ class Source:
         return self._spare[-1]
 
     def other(self, fields: Fields, names: Sequence[str]) -> Fields:
-        """Return other values of these fields, if there are any."""
+        """Return other values of these fields, if there are any; the points of a series are not in the sample."""
+        names = [name for name in names if name in fields]
         new_fields: dict[str, Any] = {}
         for spare in [self.spare(), *self._spare, *self._stored]:
             new_fields |= {

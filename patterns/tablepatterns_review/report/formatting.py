@@ -20,7 +20,7 @@ from tablepatterns.figures import (
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
-from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad
+from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad, Walkthrough
 
 _LITTLE: Final = 0.001
 _DECIDING: Final = 5
@@ -75,7 +75,7 @@ def deciding(findings: Sequence[Finding]) -> Sequence[Finding]:
     return (serious or [finding for finding in findings if finding.severity is Severity.WARNING])[:_DECIDING]
 
 
-def name_of(call: Measured | Consistency) -> str:
+def name_of(call: Measured | Consistency | Walkthrough) -> str:
     return f"{plain(call.of.name)}: {plain(call.access.name)}"
 
 
@@ -99,12 +99,10 @@ def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
 
 
 def heat_sentence(heat: TableLoad) -> str:
-    if not heat.partitions:
-        return f"{plain(heat.table)}: no requests"
-    first = heat.partitions[0]
-    busiest = f"“{plain(first.partition)}”, the busiest partition,"
+    """Return how near the busiest partition of a table comes to its target; the table has a load."""
+    busiest = f"“{plain(heat.partitions[0].partition)}”, the busiest partition,"
     whose = "the current partition" if heat.follows_time else busiest
-    most = first.peak / heat.target
+    most = heat.peak / heat.target
     sentence = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
     if heat.over_target_from is None:
         return sentence
@@ -112,9 +110,8 @@ def heat_sentence(heat: TableLoad) -> str:
 
 
 def target_sentence(reviewed: Reviewed) -> str:
-    account = reviewed.account
-    whole = of_target(account.peak / account.target)
-    sentence = f"The account takes {whole} of {number(account.target)} requests a second."
+    peak, target = reviewed.account.peak, reviewed.account.target
+    sentence = f"The account takes {of_target(peak / target)} of {number(target)} requests a second."
     if not reviewed.heats:
         return sentence
     over = sum(1 for table_load in reviewed.heats if table_load.peak > table_load.target)

@@ -27,7 +27,6 @@ from ..model import (
     Step,
     StoredRow,
     StoredTable,
-    Walkthrough,
     part_of,
 )
 from ..templates import environment
@@ -66,6 +65,7 @@ def html(reviewed: Reviewed) -> str:
     once. Printed, it is the review sheet, one page.
     """
     simulation, tables = reviewed.simulation, {sheet.name: sheet for sheet in sheets(reviewed)}
+    walks = {name_of(walk): walk for walk in simulation.walkthroughs} if simulation else {}
     parts: dict[str, list[ShownFinding]] = {}
     decide = deciding(reviewed.findings)
     for number, finding in enumerate(reviewed.findings, start=1):
@@ -81,7 +81,7 @@ def html(reviewed: Reviewed) -> str:
         deciding=sorted((shown for shown in findings if shown.decides), key=lambda shown: shown.number),
         findings=parts,
         simulation=simulation,
-        calls=list(_calls(reviewed, simulation)) if simulation else [],
+        calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],
         tables=list(_tables(reviewed.design, simulation)) if simulation else [],
         sheets=tables,
         fine=[sheet for sheet in tables.values() if sheet.is_fine],
@@ -177,12 +177,6 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
         return None
     subjects = [part_of(call.of.name, call.access.name) for call in reviewed.measured]
     return subjects.index(finding.subject) if finding.subject in subjects else None
-
-
-def _calls(reviewed: Reviewed, simulation: Simulation) -> Iterator[tuple[Measured, Walkthrough]]:
-    walkthroughs = {(walk.of.name, walk.access.name): walk for walk in simulation.walkthroughs}
-    for call in reviewed.measured:
-        yield call, walkthroughs[call.of.name, call.access.name]
 
 
 @dataclass(frozen=True)

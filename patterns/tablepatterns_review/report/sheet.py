@@ -21,14 +21,12 @@ _RATES: Final = (10.0, 1_000.0, 10_000.0)
 
 def review_sheet(reviewed: Reviewed) -> tuple[Sheet, ...]:
     """Return the tables of the sheet, each with as many rows as fit on the page."""
-    heat, limits = heat_sheet(reviewed), limits_sheet(reviewed)
-    heat = replace(heat, columns=heat.columns[:5], rows=tuple(cells[:5] for cells in heat.rows), notes=())
     return (
         _shortened(replace(keys_sheet(reviewed), title="Keys, and why"), _MOST_KEYS),
         _shortened(_calls(reviewed), _MOST_CALLS),
-        _shortened(heat, _MOST_OTHERS),
+        _shortened(replace(heat_sheet(reviewed), notes=()), _MOST_OTHERS),
         _shortened(_growth(reviewed), _MOST_OTHERS),
-        _shortened(replace(limits, notes=()), _MOST_OTHERS),
+        _shortened(replace(limits_sheet(reviewed), notes=()), _MOST_OTHERS),
         _cost(reviewed),
     )
 

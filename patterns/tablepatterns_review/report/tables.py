@@ -79,7 +79,6 @@ _TONES: Final[dict[QueryClass | None, Tone]] = {
 }
 _NEAR: Final = 0.5
 _RETRIES: Final = 0.05
-_LEAST_HEADROOM: Final = 0.01
 
 
 _SCAN_NOTE: Final = (
@@ -180,38 +179,27 @@ def _unless_zero(value: float) -> str:
 
 
 def heat_sheet(reviewed: Reviewed) -> Sheet:
-    note = "No load was simulated."
-    if reviewed.heats:
-        note = (
-            f"Peak: entities a second; the target of a partition is {number(reviewed.heats[0].target)}. "
-            "Headroom: the factor by which all rates can grow before a partition reaches its target."
-        )
-    figures = (">Peak", ">Of target", ">Over target from", ">Throttled", ">Headroom")
+    target = reviewed.heats[0].target if reviewed.heats else None
     return Sheet(
         "heat",
         "Hot partitions",
         target_sentence(reviewed),
-        columns("Table", "Busiest partition", *figures, "With buckets"),
+        columns("Table", "Busiest partition", ">Peak", ">Of target", ">Over target from"),
         tuple(map(_heat_row, hottest_first(reviewed))),
-        notes=(note,),
+        notes=() if target is None else (f"Peak: entities a second; the target of a partition is {number(target)}.",),
         is_fine=nearest_to_target(reviewed)[0] <= _NEAR,
     )
 
 
 def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
-    first = heat.partitions[0] if heat.partitions else None
-    peak = first.peak if first else 0.0
-    portion = peak / heat.target
-    spread = f"{number(heat.buckets)} buckets: {share(heat.spread_peak / heat.target)}"
+    busiest = heat.partitions[0].partition if heat.partitions else "none"
+    portion = heat.peak / heat.target
     return row(
         heat.table,
-        Cell(plain(first.partition) if first else "none", note="changes with time" if heat.follows_time else ""),
-        number(peak),
+        Cell(plain(busiest), note="changes with time" if heat.follows_time else ""),
+        number(heat.peak),
         Cell(share(portion), tone="bad" if portion > 1 else "fair" if portion > _NEAR else "good"),
         "never" if heat.over_target_from is None else time_of_day(heat.over_target_from),
-        share(first.throttled) if first else "0%",
-        (f"× {number(heat.headroom)}" if heat.headroom >= _LEAST_HEADROOM else "none") if peak else "",
-        "not needed" if heat.buckets <= 1 else spread if heat.spread_peak <= heat.target else "not enough",
     )
 
 

@@ -199,9 +199,11 @@ def _is_served(query: MeasuredQuery) -> bool:
 
 def _reads(query: MeasuredQuery) -> str:
     call = query.measured
-    label = "reads" if call.query_class is None else f"is a {call.query_class.label}: it reads"
-    rows = f"{entities(call.examined)} to return {number(wanted(call))}"
-    return f"{query.query.name!r} of {query.of.name} {label} {rows}, {often(query.query.busiest)}"
+    label = "is" if call.query_class is None else f"is a {call.query_class.label},"
+    rows = f"{entities(call.examined)} and needs {number(wanted(call))}"
+    return (
+        f"{query.query.name!r} of {query.of.name} {label} called {often(query.query.busiest)}: each call reads {rows}"
+    )
 
 
 def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Finding:

@@ -88,7 +88,7 @@ class TestAMissingIndex:
             "inter_partition_index",
         )
         assert 'InterPartitionIndex(Key("email_{Email}", "email"), unique=True)' in one.better
-        assert "a table scan: it reads 20,000 entities to return 1, 50 times a second" in one.says
+        assert "a table scan, called 50 times a second: each call reads 20,000 entities and needs 1" in one.says
         assert "MiB, and each write at least 2 table + 2 queue transactions, equivalent to" in one.better
 
     def test_is_in_the_partition_if_the_query_gives_it(self) -> None:
