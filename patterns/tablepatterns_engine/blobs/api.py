@@ -130,11 +130,11 @@ _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 def _write_error(call: BlobCall, error: ServiceError) -> Response:
     response = ErrorWriter(call.id, call.now).of_storage(error)
-    if error.error_message is errors.NOT_MODIFIED:
-        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
     if isinstance(error, CopySourceError):
         response.status = error.status
         response.headers |= error.headers
+    if response.status == 304:
+        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
     if isinstance(error, InvalidRangeError):
         response.headers["Content-Range"] = f"bytes */{error.size}"
     return response

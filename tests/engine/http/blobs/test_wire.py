@@ -76,6 +76,24 @@ def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wir
     assert "x-ms-access-tier" not in head
 
 
+def test_a_snapshot_has_neither_lease_nor_inferred_tier(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    for method in ("HEAD", "GET"):
+        headers = headers_of(wire.send(method, f"/photos/b?snapshot={taken}"))
+        assert headers["x-ms-snapshot"] == taken
+        assert not [name for name in headers if "lease" in name or "tier" in name]
+    wire.send("PUT", f"/photos/b?comp=tier&snapshot={taken}", {"x-ms-access-tier": "Cool"})
+    assert wire.send("HEAD", f"/photos/b?snapshot={taken}").headers["x-ms-access-tier"] == "Cool"
+
+
+def test_an_error_of_head_promises_no_content(wire: BlobWire) -> None:
+    response = wire.send("HEAD", "/photos/missing")
+    assert (response.status, response.headers["x-ms-error-code"]) == (404, "BlobNotFound")
+    assert (response.headers["Content-Length"], response.body) == ("0", b"")
+    assert "Content-Type" not in response.headers
+
+
 def test_a_tier_that_was_set_is_reported_as_set(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
     head = headers_of(wire.send("HEAD", "/photos/b"))
