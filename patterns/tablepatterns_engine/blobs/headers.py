@@ -90,7 +90,16 @@ def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
     return read_header(headers, name, _parse_date)
 
 
+_DAY: Final = r"(\w+, )?\d\d?[ -][A-Za-z]{3}[ -](\d{4}|\d\d)"
+_DATE: Final = re.compile(
+    rf"{_DAY} \d\d:\d\d:\d\d (GMT|UTC|[+-]\d{{4}})|[A-Z]\w\w \w{{3}} [ \d]\d [\d:]{{8}} \d{{4}}", re.ASCII
+)
+"""The three forms of dates in HTTP."""
+
+
 def _parse_date(text: str) -> Ticks:
+    if not _DATE.fullmatch(text):
+        raise ValueError(text)
     date = parsedate_to_datetime(text)
     return Ticks.of(date if date.tzinfo else date.replace(tzinfo=timezone.utc))
 
@@ -134,7 +143,7 @@ def read_content_headers(
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
         cache_control=value_of("cache-control") or default.cache_control,
         # Without content, the digest is stored as given
-        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
+        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5) or None,
     )
 
 
