@@ -50,7 +50,7 @@ class Tier(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentHeaders:
-    """The content headers of a blob, with the digest as it was given."""
+    """The content headers of a blob, with the digest as it was given; without a content type, it is empty."""
 
     content_type: str = "application/octet-stream"
     encoding: str | None = None

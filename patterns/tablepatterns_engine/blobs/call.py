@@ -87,6 +87,10 @@ def locate(url: str, account: str) -> Target:
     return Target(address, component_kind(_OF_BLOB, query), container, blob)
 
 
+class InvalidSnapshotError(ServiceError):
+    """A snapshot that is not a time; the service does not repeat the code of this error in a header."""
+
+
 class BlobCall(Call[Blobs]):
     __slots__ = ()
 
@@ -135,7 +139,7 @@ class BlobCall(Call[Blobs]):
         try:
             return None if text is None else Ticks.parse(text)
         except ValueError as error:
-            raise invalid_parameter("snapshot", text) from error
+            raise InvalidSnapshotError(invalid_parameter("snapshot", text).error_message) from error
 
     def allow(self, need: Need) -> None:
         """Check that the sender may execute an operation on this container, or on this blob in it."""

@@ -213,8 +213,8 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
-    """Return the headers of a block blob's tier; other kinds have none, and snapshots only that they were moved to."""
-    if blob.kind is not Kind.BLOCK or (blob.snapshot is not None and blob.tier is None):
+    """Return the headers of a blob's tier; snapshots have only the tier that they were moved to."""
+    if blob.tier is None and blob.snapshot is not None:
         return {}
     if blob.tier is None:
         return {"x-ms-access-tier": Tier.HOT.value, "x-ms-access-tier-inferred": "true"}

@@ -16,7 +16,7 @@ from ..errors import ServiceError
 from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
 from ..resources import invalid_parameter
-from .blob import Blob, Draft, Kind, Tier
+from .blob import Blob, ContentHeaders, Draft, Kind, Tier
 from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, read_payload, require_range
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .conditions import Terms
@@ -286,10 +286,14 @@ _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
 
 
+_NO_HEADERS: Final = ContentHeaders(content_type="")
+
+
 def set_headers(call: BlobCall) -> Response:
     call.begin("SetBlobProperties", WRITE)
     headers = call.request.headers
-    blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
+    content_headers = read_content_headers(headers, default=_NO_HEADERS)
+    blob = call.state.set_headers(*call.place, content_headers, read_terms(headers))
     call.notes.written = 1
     return Response(200, version_headers(blob.etag, blob.modified))
 
@@ -326,7 +330,9 @@ def take_snapshot(call: BlobCall) -> Response:
     metadata = read_metadata(call.request) or None
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
     call.notes.written = 1
-    headers = version_headers(taken.etag, taken.modified)
+    # The service says whether it has encrypted metadata with the request
+    encrypted = {"x-ms-request-server-encrypted": "true" if metadata else "false"}
+    headers = {**version_headers(taken.etag, taken.modified), **encrypted}
     if taken.snapshot is not None:
         headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
     return Response(201, headers)

@@ -140,7 +140,7 @@ def _properties(blob: Blob, now: Ticks) -> str:
         f"<Last-Modified>{http_date(blob.modified)}</Last-Modified>"
         f"<Etag>{blob.etag[1:-1]}</Etag>"
         f"<Content-Length>{len(blob.content)}</Content-Length>"
-        f"<Content-Type>{xml_text(headers.content_type)}</Content-Type>"
+        f"{element('Content-Type', xml_text(headers.content_type))}"
         f"{element('Content-Encoding', xml_text(headers.encoding or ''))}"
         f"{element('Content-Language', xml_text(headers.language or ''))}"
         f"{element('Content-MD5', base64(headers.md5) if headers.md5 else '')}"
