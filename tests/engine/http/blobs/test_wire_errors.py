@@ -8,6 +8,7 @@ import pytest
 from azure.storage.blob import generate_blob_sas, generate_container_sas
 
 from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
+from support.option_values import OF_BLOBS
 from support.queue_requests import said_by
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_APPEND_BYTES
@@ -390,3 +391,41 @@ def tag_sas(engine: Engine) -> str:
     """Return a signature to read the blob b and its tags."""
     later = datetime(2014, 8, 23, tzinfo=timezone.utc)
     return generate_blob_sas("contoso", "photos", "b", account_key=engine.account_key, permission="rt", expiry=later)
+
+
+# ------------------------------------------------------------------ options that contradict each other
+
+
+def test_only_one_checksum_of_a_range_can_be_asked_for(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    asked = {"x-ms-range": "bytes=0-1", "x-ms-range-get-content-md5": "true", "x-ms-range-get-content-crc64": "true"}
+    assert wire.error("GET", "/photos/b", asked)[:2] == (400, "InvalidHeaderValue")
+    assert wire.send("GET", "/photos/b", {**asked, "x-ms-range-get-content-crc64": "false"}).status == 206
+
+
+@pytest.mark.parametrize("path", ["/photos/c", "/photos/c?comp=block&blockid=YQ==", "/photos/log?comp=appendblock"])
+def test_only_one_checksum_of_a_source_can_be_given(wire: BlobWire, path: str) -> None:
+    _public(wire)
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    content = wire.send("GET", "/public/b", {"x-ms-range": "bytes=0-", "x-ms-range-get-content-md5": "true"}).headers
+    md5 = {"x-ms-source-content-md5": content["Content-MD5"]}
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", **md5}
+    both = {**asked, "x-ms-source-content-crc64": "AAAAAAAAAAA="}
+    assert wire.error("PUT", path, both)[:2] == (400, "BothCrc64AndMd5HeaderPresent")
+    assert wire.send("PUT", path, asked).status == 201
+
+
+def test_a_blob_is_not_taken_for_its_container(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    assert wire.error("DELETE", "/photos/b?restype=container")[:2] == (400, "InvalidUri")
+    assert engine.blobs.get("photos", "b").name == "b"
+
+
+@pytest.mark.parametrize("option", ["?copyid", "x-ms-copy-action"])
+def test_the_abort_of_a_copy_has_valid_options(wire: BlobWire, option: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    for value in ("", *OF_BLOBS[option].malformed):
+        copy_id, action = (value, "abort") if option == "?copyid" else (LEASE, value)
+        error = wire.error("PUT", f"/photos/b?comp=copy&copyid={copy_id}", {"x-ms-copy-action": action})
+        assert error[:2] == (400, OF_BLOBS[option].code)
+    assert wire.error("PUT", "/photos/b?comp=copy")[:2] == (400, "MissingRequiredQueryParameter")
