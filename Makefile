@@ -10,6 +10,7 @@ ARGS    ?=
 VENV    := .venv
 LOWEST  := .venv-lowest
 LITE    := .venv-lite
+CLIENTS := .venv-clients
 READY   := $(VENV)/.ready
 NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
@@ -20,7 +21,7 @@ RUN     := $(VENV)/bin/python -m
 # auto: one process more than there are cores; they share an Azurite, each with an account of its own
 SPREAD  := -n $(JOBS) --dist worksteal
 # The tests that need nothing but Python packages
-PLAIN   := -m "not azurite and not node and not browser"
+PLAIN   := -m "not azurite and not node and not browser and not clients"
 # What to do if a download fails
 OR_ELSE := exit 1
 
@@ -28,7 +29,7 @@ OR_ELSE := exit 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
+.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -53,6 +54,9 @@ test-live: $(READY)  ## Run the tests for real accounts on that in AZURE_STORAGE
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
 	$(LOWEST)/bin/python -m pytest -q $(SPREAD) $(PLAIN) $(ARGS)
+
+test-clients: $(CLIENTS)/.ready  ## Run pyarrow, Delta Lake, obstore and adlfs on the served engine (downloads 300 MB from PyPI)
+	$(CLIENTS)/bin/python -m pytest -q -m clients tests/clients $(ARGS)
 
 lint: $(READY)  ## Check style and types
 	$(RUN) ruff check .
@@ -127,7 +131,7 @@ dist: $(READY)  ## Build the wheel and the source distribution in dist, and chec
 	$(RUN) twine check --strict dist/*
 
 clean:  ## Remove what these targets created
-	rm -rf $(VENV) $(LOWEST) $(LITE) tools/site/lite/_output dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(LITE) $(CLIENTS) tools/site/lite/_output dist tests/azurite/node_modules tests/node/node_modules tools/site/node_modules tools/site/wheels .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip warns of what no reader can change
@@ -154,6 +158,9 @@ $(LOWEST)/.ready: pyproject.toml
 	@mkdir -p $(LOWEST)
 	@grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
 	$(call environment,OLDEST,$(LOWEST),--constraint $(LOWEST)/constraints.txt)
+
+$(CLIENTS)/.ready: pyproject.toml tests/clients/requirements.txt
+	$(call environment,PYTHON,$(CLIENTS),-r tests/clients/requirements.txt)
 
 $(LITE)/.ready: tools/site/lite/requirements.txt
 	test -x $(LITE)/bin/python || $(PYTHON) -m venv $(LITE)

@@ -48,6 +48,7 @@ MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
     "node: the body runs the SDK for Node or Python for browsers, which `make test` installs",
+    "clients: the body runs another client of the Blob service, which `make test-clients` installs",
     "browser: the body looks at a page in Chromium",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",

@@ -154,7 +154,9 @@ class _Reply:
 
     @property
     def content_type(self) -> str | None:
-        return self.headers.get("content-type")
+        """The type that was received, also if a policy or a hook has replaced the headers."""
+        received: str | None = Headers(self._response.headers).get("content-type")
+        return received
 
     @property
     def examined(self) -> int:

@@ -102,7 +102,6 @@ BLOB_METADATA = _deviates("metadata of containers and blobs", "accepts any size,
 BLOB_PAGES = _deviates("pages of containers and blobs", "accepts any marker; no code for a page size of zero")
 BLOB_POLICIES = _deviates("access policies of containers", "no code for a sixth policy")
 BLOB_CODES = _deviates("errors of blobs", "no code for missing or unknown values")
-BLOB_CONTENT_TYPES = _deviates("content of no type", "returns no type")
 BLOB_STAGED = _deviates(
     "staged blocks",
     "a blob with only staged blocks counts as existing; writing a blob as a whole keeps its staged blocks",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -34,6 +35,11 @@ async def names(pager: Any) -> list[str]:
 
 async def pages(pager: Any) -> list[list[str]]:
     return [await names(page) async for page in pager.by_page()]
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in the XML of a list."""
+    return re.findall("<Name>(.*?)</Name>", text)
 
 
 async def test_blobs_are_listed_in_order(photos: Any) -> None:
@@ -86,7 +92,7 @@ async def test_a_delimiter_groups_names_with_the_same_prefix(photos: Any) -> Non
 async def test_it_gathers_in_place(raw_blobs: Raw, photos: Any) -> None:
     # The SDK sorts what it is told
     path = f"/{photos.container_name}?restype=container&comp=list&delimiter=/"
-    names = re.findall("<Name>(.*?)</Name>", (await raw_blobs("GET", path)).text)
+    names = listed((await raw_blobs("GET", path)).text)
     assert names == ["a", "a/", "a0", "b", "c/", "é"]
 
 
@@ -153,3 +159,33 @@ async def test_a_page_that_cannot_be_is_rejected(
 ) -> None:
     async with blob_rejected(error):
         await raw_blobs("GET", f"/{photos.container_name}?restype=container&comp=list&{options}")
+
+
+@pytest.mark.few_on_azurite
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("startFrom=a/b", NAMES[1:]),
+        ("startFrom=a/b/", NAMES[2:]),
+        ("startFrom=0", NAMES),
+        ("startFrom=z", NAMES[-1:]),
+        ("startFrom=", NAMES),
+        ("startFrom=a/c&prefix=a/", ["a/c"]),
+        ("startFrom=b&prefix=a/", []),
+        ("startFrom=0&prefix=c", ["c/d"]),
+    ],
+)
+async def test_a_list_starts_from_a_name(raw_blobs: Raw, photos: Any, options: str, expected: list[str]) -> None:
+    path = f"/{photos.container_name}?restype=container&comp=list"
+    answer = await raw_blobs("GET", f"{path}&{options}", {"x-ms-version": "2026-02-06"})
+    assert listed(answer.text) == expected
+
+
+async def test_its_pages_go_on_from_their_markers(raw_blobs: Raw, photos: Any) -> None:
+    path = f"/{photos.container_name}?restype=container&comp=list&maxresults=3&startFrom=a/b"
+    marker, pages_of_names = "", list[list[str]]()
+    for _ in range(3):
+        answer = await raw_blobs("GET", f"{path}&marker={quote(marker)}", {"x-ms-version": "2026-02-06"})
+        pages_of_names.append(listed(answer.text))
+        (marker,) = re.findall("<NextMarker>(.*)</NextMarker>|<NextMarker ?/>", answer.text)
+    assert (pages_of_names, marker) == ([NAMES[1:4], NAMES[4:7], NAMES[7:]], "")

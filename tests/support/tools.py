@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +56,21 @@ def _azurite() -> str | None:
     return None if azurite_server.PROGRAM.exists() else f"Azurite is not installed. {_INSTALL}"
 
 
-MISSING: Final[dict[str, Callable[[], str | None]]] = {"azurite": _azurite, "browser": _browser, "node": _node}
+def _clients() -> str | None:
+    missing = [name for name in CLIENTS if find_spec(name) is None]
+    if not missing:
+        return None
+    return f"Not installed: {', '.join(missing)}. To run them: make test-clients, where PyPI can be reached."
+
+
+CLIENTS: Final = ("adlfs", "deltalake", "obstore", "pyarrow")
+"""What `tests/clients/requirements.txt` installs."""
+MISSING: Final[dict[str, Callable[[], str | None]]] = {
+    "azurite": _azurite,
+    "browser": _browser,
+    "clients": _clients,
+    "node": _node,
+}
 """For each mark of a test that needs a tool, what returns a text if the tool is missing."""
 
 

@@ -17,18 +17,19 @@ from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
-from ..http.service_properties import get_properties, get_statistics
+from ..http.service_properties import get_statistics
 from ..http.shared_key import storage_texts
-from ..http.xml import boolean, child, read_document
+from ..http.xml import boolean, child, element, optional, read_document
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
-from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall
+from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall, InvalidSnapshotError
 from .container_api import lease_blob, lease_container, run_batch
 from .sas import BlobAccess
 from .state import PublicAccess
 from .write_api import CopySourceError
 
 _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
+_DISABLED: Final = tuple(element(name, optional("Enabled", False)) for name in _NOT_HERE)
 
 
 def get_account(call: BlobCall) -> Response:
@@ -36,6 +37,10 @@ def get_account(call: BlobCall) -> Response:
     call.reach_state()
     kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
     return Response(200, kind)
+
+
+def get_properties(call: BlobCall) -> Response:
+    return service_properties.get_properties(call, *_DISABLED)
 
 
 def set_properties(call: BlobCall) -> Response:
@@ -130,11 +135,13 @@ _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 def _write_error(call: BlobCall, error: ServiceError) -> Response:
     response = ErrorWriter(call.id, call.now).of_storage(error)
-    if error.error_message is errors.NOT_MODIFIED:
-        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
     if isinstance(error, CopySourceError):
         response.status = error.status
         response.headers |= error.headers
+    if response.status == 304:
+        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
+    if isinstance(error, InvalidSnapshotError):
+        del response.headers["x-ms-error-code"]
     if isinstance(error, InvalidRangeError):
         response.headers["Content-Range"] = f"bytes */{error.size}"
     return response

@@ -50,7 +50,7 @@ class Tier(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentHeaders:
-    """The content headers of a blob, with the digest as it was given."""
+    """The content headers of a blob, with the digest as it was given; without a content type, it is empty."""
 
     content_type: str = "application/octet-stream"
     encoding: str | None = None
@@ -122,13 +122,14 @@ class Draft:
     """What a write sets besides the content; it replaces what the blob had.
 
     :param tier: the new tier; None for the account's default
+    :param sealed: whether a copy of an append blob is sealed; None for what its source is
     """
 
     headers: ContentHeaders = field(default_factory=ContentHeaders)
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: Tier | None = None
-    sealed: bool = False
+    sealed: bool | None = None
 
     def checked(self) -> Draft:
         """Return a copy to store."""
@@ -165,12 +166,15 @@ def check_block_id(block_id: str) -> None:
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths."""
-    names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
-    values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
-    plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
-    if len(tags) > MAX_TAGS or not (names_fit and values_fit and plain):
+    if len(tags) > MAX_TAGS or not all(is_tag(*pair) for pair in tags.items()):
         raise ServiceError(errors.INVALID_TAGS)
     return dict(tags)
+
+
+def is_tag(name: str, value: str) -> bool:
+    """Return whether a blob may have a tag."""
+    has_length = 0 < len(name) <= MAX_TAG_NAME_LENGTH and len(value) <= MAX_TAG_VALUE_LENGTH
+    return has_length and bool(_TAG.fullmatch(name) and _TAG.fullmatch(value))
 
 
 class Where(Enum):

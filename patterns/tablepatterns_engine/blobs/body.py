@@ -190,6 +190,14 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
     return parse_range(headers.get("x-ms-range", headers.get("range", "")))
 
 
+def require_range(text: str) -> Range:
+    """Return a single range."""
+    span = parse_range(text)
+    if span is None:
+        raise ValueError(text)
+    return span
+
+
 def parse_range(text: str) -> Range | None:
     match = _RANGE.fullmatch(text)
     if not match:

@@ -7,9 +7,11 @@ from typing import Final
 
 from tablepatterns.edm import Ticks
 
+from .. import errors
 from ..errors import ServiceError
 from ..http.address import Target, component_kind, decode, read_address, service_kind
 from ..http.call import Call
+from ..http.headers import read_number
 from ..http.message import Request
 from ..http.permissions import Need, Owner
 from ..http.supported import BLOB_SUPPORT
@@ -73,11 +75,20 @@ def locate(url: str, account: str) -> Target:
         return Target(address, "account", container, blob)
     if not container:
         return Target(address, service_kind(_OF_SERVICE, query))
-    if query.get("restype") == "container":
+    restype = query.get("restype")
+    if restype not in (None, "container"):
+        raise invalid_parameter("restype", restype)
+    if restype is not None:
+        if blob:
+            raise ServiceError(errors.INVALID_URI)
         return Target(address, component_kind(_OF_CONTAINER, query), container)
     if not blob:
         container, blob = ROOT, container
     return Target(address, component_kind(_OF_BLOB, query), container, blob)
+
+
+class InvalidSnapshotError(ServiceError):
+    """A snapshot that is not a time; the service does not repeat the code of this error in a header."""
 
 
 class BlobCall(Call[Blobs]):
@@ -88,6 +99,8 @@ class BlobCall(Call[Blobs]):
 
     def locate(self) -> None:
         self.target = locate(self.request.url, self.engine.account_name)
+        if "timeout" in self.address.query and read_number(self.address.query, "timeout") < 0:
+            raise invalid_parameter("timeout", self.address.query["timeout"])
         self.notes.partition = self.target.item or None
 
     @property
@@ -124,9 +137,9 @@ class BlobCall(Call[Blobs]):
         """The time of the snapshot; None for the blob itself."""
         text = self.address.query.get("snapshot")
         try:
-            return Ticks.parse(text) if text else None
+            return None if text is None else Ticks.parse(text)
         except ValueError as error:
-            raise invalid_parameter("snapshot", text) from error
+            raise InvalidSnapshotError(invalid_parameter("snapshot", text).error_message) from error
 
     def allow(self, need: Need) -> None:
         """Check that the sender may execute an operation on this container, or on this blob in it."""

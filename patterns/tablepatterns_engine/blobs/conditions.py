@@ -14,6 +14,7 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..clock import SECOND
 from ..errors import ErrorMessage, ServiceError
+from .blob import is_tag
 
 ANY: Final = "*"
 """In place of an ETag: any version."""
@@ -174,6 +175,8 @@ def parse_tag_condition(text: str) -> TagCondition:
 
 
 def _comparison(name: str, sign: str, value: str) -> TagCondition:
+    if not is_tag(name, value):
+        raise ValueError(f"no blob has the tag {name!r} with the value {value!r}")
     compare = _OPERATORS[sign]
 
     def meets(tags: Mapping[str, str]) -> bool:

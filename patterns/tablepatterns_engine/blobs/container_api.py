@@ -210,7 +210,7 @@ def run_batch(call: BlobCall) -> Response:
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")
     call.reach_state()
-    answers = [_part(number, request, _answer_part(call, request)) for number, request in enumerate(_requests(call))]
+    answers = [_part(call, number, request) for number, request in enumerate(_requests(call))]
     call.notes.operation, call.notes.written = "BlobBatch", len(answers)
     boundary = f"batchresponse_{uuid4()}"
     return Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, answers))
@@ -238,8 +238,17 @@ def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
         return ErrorWriter(call.id, call.now).of_storage(error)
 
 
-def _part(number: int, request: InnerRequest, response: Response) -> bytes:
+def _part(call: BlobCall, number: int, request: InnerRequest) -> bytes:
+    response = _answer_part(call, request)
+    headers = {
+        **response.headers,
+        "x-ms-request-id": call.id,
+        "x-ms-version": call.request.headers.get("x-ms-version", call.default_version),
+        "Server": "Windows-Azure-Blob/1.0",
+    }
+    if response.size:
+        headers["Content-Length"] = str(response.size)
+    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     content_id = str(number) if request.content_id is None else request.content_id
-    fields = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
     head = f"Content-Type: application/http\r\nContent-ID: {content_id}\r\n\r\n"
     return f"{head}HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n".encode() + bytes(response.body)

@@ -15,7 +15,7 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers
+from ..http.headers import http_date, metadata_headers, seven_digits
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
@@ -57,6 +57,28 @@ def number(headers: Mapping[str, str], name: str) -> int | None:
     return read_header(headers, name, _parse_number)
 
 
+def count(headers: Mapping[str, str], name: str) -> int | None:
+    """Return a header as a number of at least 0; None if it is missing."""
+    value = number(headers, name)
+    if value is not None and value < 0:
+        raise invalid(name, value)
+    return value
+
+
+_FLAGS: Final = {"true": True, "false": False}
+
+
+def flag(headers: Mapping[str, str], name: str) -> bool | None:
+    """Return a header as true or false; None if it is missing."""
+    text = headers.get(name)
+    if text is None:
+        return None
+    value = _FLAGS.get(text.lower())
+    if value is None:
+        raise invalid(name, text)
+    return value
+
+
 def _parse_number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise ValueError(text)
@@ -68,7 +90,16 @@ def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
     return read_header(headers, name, _parse_date)
 
 
+_DAY: Final = r"(\w+, )?\d\d?[ -][A-Za-z]{3}[ -](\d{4}|\d\d)"
+_DATE: Final = re.compile(
+    rf"{_DAY} \d\d:\d\d:\d\d (GMT|UTC|[+-]\d{{4}})|[A-Z]\w\w \w{{3}} [ \d]\d [\d:]{{8}} \d{{4}}", re.ASCII
+)
+"""The three forms of dates in HTTP."""
+
+
 def _parse_date(text: str) -> Ticks:
+    if not _DATE.fullmatch(text):
+        raise ValueError(text)
     date = parsedate_to_datetime(text)
     return Ticks.of(date if date.tzinfo else date.replace(tzinfo=timezone.utc))
 
@@ -112,7 +143,7 @@ def read_content_headers(
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
         cache_control=value_of("cache-control") or default.cache_control,
         # Without content, the digest is stored as given
-        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
+        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5) or None,
     )
 
 
@@ -158,7 +189,7 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         **version_headers(blob.etag, blob.modified),
         **write_content_headers(blob.headers),
         **metadata_headers(blob.metadata),
-        **lease_headers(blob.lease, now),
+        **(lease_headers(blob.lease, now) if blob.snapshot is None else {"x-ms-snapshot": seven_digits(blob.snapshot)}),
         "x-ms-creation-time": http_date(blob.created),
         "x-ms-blob-type": blob.kind.value,
         "x-ms-server-encrypted": "true",
@@ -182,8 +213,8 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
-    """Return the headers of a block blob's tier; other kinds have none."""
-    if blob.kind is not Kind.BLOCK:
+    """Return the headers of a blob's tier; snapshots have only the tier that they were moved to."""
+    if blob.tier is None and blob.snapshot is not None:
         return {}
     if blob.tier is None:
         return {"x-ms-access-tier": Tier.HOT.value, "x-ms-access-tier-inferred": "true"}
@@ -270,8 +301,8 @@ def _without_etags(terms: Terms) -> Terms:
 
 def _conditions(headers: Mapping[str, str], prefix: str, guid_of: str | None = None) -> Terms:
     return Terms(
-        match=_etags(headers.get(f"{prefix}if-match")),
-        none_match=_etags(headers.get(f"{prefix}if-none-match")),
+        match=read_header(headers, f"{prefix}if-match", _etags),
+        none_match=read_header(headers, f"{prefix}if-none-match", _etags),
         modified_since=moment(headers, f"{prefix}if-modified-since"),
         unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
         tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
@@ -291,9 +322,12 @@ def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None
         raise invalid(name, text) from error
 
 
-def _etags(header: str | None) -> Set[str] | None:
+_ETAG: Final = re.compile(r'(?:W/)?"[^"]*"|[^\s"]+')
+
+
+def _etags(header: str) -> Set[str]:
     """Return the ETags in a header; quotes are optional."""
-    if header is None:
-        return None
-    found = (etag.strip() for etag in header.split(","))
-    return {etag if etag == ANY or etag.endswith('"') else f'"{etag}"' for etag in found}
+    etags = [etag.strip() for etag in header.split(",")]
+    if not all(map(_ETAG.fullmatch, etags)):
+        raise ValueError(header)
+    return {etag if etag == ANY or etag.endswith('"') else f'"{etag}"' for etag in etags}

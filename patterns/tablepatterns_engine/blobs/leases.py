@@ -83,7 +83,7 @@ class Lease:
         if id is None:
             return
         state = self.state(now)
-        if state is State.EXPIRED:
+        if state in (State.EXPIRED, State.BROKEN):
             raise words.error(errors.LEASE_LOST)
         if not state.locked:
             raise ServiceError(words.use_without_lease)

@@ -16,6 +16,7 @@ from .body import Range, crc64_of, is_structured, md5_of, read_range, write_stru
 from .call import LIST_BLOBS, READ, TAGS, BlobCall
 from .headers import (
     base64,
+    flag,
     invalid,
     read_headers,
     read_marker,
@@ -109,7 +110,7 @@ def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
     return ListBlobsQuery(
         prefix=query.get("prefix", ""),
         delimiter=delimiter,
-        start=read_marker(query.get("marker", "")),
+        start=max(read_marker(query.get("marker", "")), (query.get("startFrom", ""), 0)),
         limit=read_number(query, "maxresults", MAX_PAGE_BLOBS),
         snapshots="snapshots" in include,
         uncommitted="uncommittedblobs" in include,
@@ -132,12 +133,10 @@ def _md5(blob: Blob, name: str) -> dict[str, str]:
     return {} if blob.headers.md5 is None else {name: base64(blob.headers.md5)}
 
 
-def _is_asked(headers: Mapping[str, str], name: str) -> bool:
-    return headers.get(name, "").lower() == "true"
-
-
 def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
-    """Reject a request for a checksum without a range, or with a range over 4 MiB."""
+    """Reject a request for both checksums, for one without a range, or for one of a range over 4 MiB."""
+    if flag(headers, _RANGE_MD5) and flag(headers, _RANGE_CRC64):
+        raise invalid(_RANGE_CRC64, headers[_RANGE_CRC64])
     length = 1 if span is None or span.last is None else span.last - span.first + 1
     _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
 
@@ -145,14 +144,14 @@ def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
 def _check_length(headers: Mapping[str, str], length: int) -> None:
     """Reject a request for the checksum of a range over 4 MiB; a range without an end ends with the blob."""
     for name in (_RANGE_MD5, _RANGE_CRC64):
-        if _is_asked(headers, name) and length > MAX_RANGE_WITH_MD5:
+        if flag(headers, name) and length > MAX_RANGE_WITH_MD5:
             raise invalid(name, headers[name])
 
 
 def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:
     checksums: dict[str, str] = {}
-    if _is_asked(headers, _RANGE_MD5):
+    if flag(headers, _RANGE_MD5):
         checksums["Content-MD5"] = base64(md5_of(part))
-    if _is_asked(headers, _RANGE_CRC64):
+    if flag(headers, _RANGE_CRC64):
         checksums["x-ms-content-crc64"] = base64(crc64_of(part))
     return checksums

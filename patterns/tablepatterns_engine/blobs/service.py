@@ -140,11 +140,14 @@ class Blobs(Settings):
     ) -> Blob:
         """Copy a blob of this account with its properties, immediately.
 
+        Archived blobs can be copied to another name and an online tier. On the service this takes hours.
+
         :param keep_metadata: whether the copy has the metadata of the source instead
         """
         checked = draft.checked()
+        rehydrates = draft.tier not in (None, Tier.ARCHIVE) and (source.container, source.name) != (container, name)
         with self._lock:
-            origin = self.source(source)
+            origin = self.source(source, rehydrates=rehydrates)
             metadata = origin.metadata if keep_metadata else checked.metadata
             tags = origin.tags if keep_tags else checked.tags
             checked = replace(checked, headers=origin.headers, metadata=metadata, tags=tags)
@@ -156,12 +159,14 @@ class Blobs(Settings):
                 unmet=errors.TARGET_CONDITION_NOT_MET,
             )
 
-    def source(self, source: CopySource) -> Blob:
+    def source(self, source: CopySource, *, rehydrates: bool = False) -> Blob:
+        """Return the blob to copy, which may be archived only if the copy `rehydrates` it."""
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
             origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
         check_write(source.terms, origin, errors.SOURCE_CONDITION_NOT_MET)
-        origin.check_online()
+        if not rehydrates:
+            origin.check_online()
         return origin
 
     def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
@@ -198,8 +203,15 @@ class Blobs(Settings):
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Seal an append blob; this is idempotent."""
-        return self._change(container, name, terms, lambda blob: _sealed(blob, position))
+        """Seal an append blob without a new version; this is idempotent."""
+        with self._lock:
+            slot = self._slot(container, name)
+            blob = slot.existing()
+            check_write(terms, blob)
+            blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+            _check_position(blob, position)
+            slot.current = sealed = replace(blob, sealed=True)
+        return sealed
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
         """Replace the content headers of a blob, and delete its copy properties."""
@@ -375,8 +387,9 @@ def _copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> B
         if before.lease.state(stamp).locked and before.lease.duration != INFINITE:
             raise ServiceError(errors.INFINITE_LEASE_REQUIRED)
     record = CopyRecord(uuid4(), url, len(origin.content), stamp)
+    sealed = origin.sealed if draft.sealed is None else draft.sealed
     blob = _written(slot.name, origin.kind, origin.content, draft, stamp)
-    blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=draft.sealed)
+    blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=sealed)
     return _going_on(blob, before)
 
 
@@ -389,11 +402,6 @@ def _appended(blob: Blob, content: Content, position: int | None, max_size: int 
     if blob.appends >= MAX_BLOCKS:
         raise ServiceError(errors.TOO_MANY_BLOCKS)
     return replace(blob, content=blob.content + content, appends=blob.appends + 1)
-
-
-def _sealed(blob: Blob, position: int | None) -> Blob:
-    _check_position(blob, position)
-    return replace(blob, sealed=True)
 
 
 def _check_whole(kind: Kind, content: Content) -> None:

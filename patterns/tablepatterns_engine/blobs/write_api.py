@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from tablepatterns.limits import MIB
 
@@ -13,16 +15,19 @@ from ..content import Content
 from ..errors import ServiceError
 from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
-from .blob import Blob, Draft, Kind, Tier
-from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
+from ..resources import invalid_parameter
+from .blob import Blob, ContentHeaders, Draft, Kind, Tier
+from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, read_payload, require_range
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
+from .conditions import Terms
 from .headers import (
     MD5_BYTES,
     base64,
+    count,
     digest,
+    flag,
     invalid,
     missing,
-    number,
     read_content_headers,
     read_deletion_terms,
     read_header,
@@ -39,6 +44,8 @@ from .state import Snapshots
 from .xml import read_block_list, read_tags, read_tags_header
 
 SOURCE: Final = "x-ms-copy-source"
+_URL: Final = re.compile(r"https?://[!-.0-~]+/[!-~]+", re.IGNORECASE)
+_MAX_URL_LENGTH: Final = 2048
 _AUTHORIZATION: Final = "x-ms-copy-source-authorization"
 _TAG_OPTION: Final = "x-ms-copy-source-tag-option"
 _TAG_OPTIONS: Final = ("REPLACE", "COPY")
@@ -85,6 +92,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     :param as_owner: whether the account's key authorizes both blobs
     """
     headers = call.request.headers
+    read_header(headers, SOURCE, _check_url)
     needs = [READ, TAGS] if keeps_tags(call) else [READ]
     token = {"authorization": headers[_AUTHORIZATION]} if _AUTHORIZATION in headers else {}
     try:
@@ -103,19 +111,31 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     return CopySource(*source.place, source.snapshot, headers[SOURCE], read_source_conditions(headers))
 
 
+def _check_url(text: str) -> None:
+    if not _URL.fullmatch(text) or len(text) > _MAX_URL_LENGTH:
+        raise ValueError(text)
+
+
 def read_source(call: BlobCall, source: CopySource) -> Blob:
     """Return the source, if it meets the conditions of the request."""
     try:
         return call.state.source(source)
     except ServiceError as error:
-        unmet = error.error_message is errors.SOURCE_CONDITION_NOT_MET
-        raise CopySourceError(ServiceError(errors.CONDITION_NOT_MET) if unmet else error) from error
+        raise CopySourceError(_as_read(error, source.terms)) from error
+
+
+def _as_read(error: ServiceError, terms: Terms) -> ServiceError:
+    """Return the error of reading a source, which is a response to GET."""
+    if error.error_message is not errors.SOURCE_CONDITION_NOT_MET:
+        return error
+    asks_for_other = terms.none_match is not None or terms.modified_since is not None
+    return ServiceError(errors.NOT_MODIFIED if asks_for_other else errors.CONDITION_NOT_MET)
 
 
 def source_content(call: BlobCall, origin: Blob) -> Content:
     """Return the content of a source, or the range of it that the request asks for."""
     headers, content = call.request.headers, origin.content
-    span = parse_range(headers.get(_RANGE, ""))
+    span = read_header(headers, _RANGE, require_range)
     if span is not None:
         content = content.part(*span.within(len(content)))
     check_source(headers, content)
@@ -126,6 +146,8 @@ def check_source(headers: Mapping[str, str], content: Content) -> None:
     """Reject content of a source that does not match its checksums."""
     md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
+    if md5 is not None and crc is not None:
+        raise ServiceError(errors.BOTH_CHECKSUMS)
     if md5 is not None:
         check_md5(md5, md5_of(content))
     if crc is not None:
@@ -184,7 +206,7 @@ def append_block(call: BlobCall) -> Response:
     version = headers.get("x-ms-version") or call.default_version
     if len(payload.content) > _SMALL_APPEND and version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
-    position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
+    position, max_size = count(headers, _POSITION), count(headers, _MAX_SIZE)
     blob, offset = call.state.append(
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
     )
@@ -196,7 +218,7 @@ def append_block(call: BlobCall) -> Response:
 def seal(call: BlobCall) -> Response:
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
-    blob = call.state.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
+    blob = call.state.seal(*call.place, read_terms(headers), position=count(headers, _POSITION))
     call.notes.written = 1
     return Response(200, {**version_headers(blob.etag, blob.modified), "x-ms-blob-sealed": "true"})
 
@@ -209,7 +231,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
         metadata=read_metadata(call.request),
         tags=read_tags_header(headers),
         tier=read_tier(headers),
-        sealed=headers.get("x-ms-seal-blob", "").lower() == "true",
+        sealed=flag(headers, "x-ms-seal-blob"),
     )
 
 
@@ -233,7 +255,7 @@ def _payload(call: BlobCall, origin: Blob | None) -> Payload:
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
     """Return what a copy sets besides the content; by default, the properties of the source."""
     headers, draft = call.request.headers, read_draft(call)
-    if headers.get(_KEEPS_HEADERS, "true").lower() != "false":
+    if flag(headers, _KEEPS_HEADERS) is not False:
         said = replace(origin.headers, md5=None)
         draft = replace(draft, headers=read_content_headers(headers, default=said))
     return replace(draft, tags=origin.tags) if keeps_tags(call) else draft
@@ -264,10 +286,14 @@ _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
 
 
+_NO_HEADERS: Final = ContentHeaders(content_type="")
+
+
 def set_headers(call: BlobCall) -> Response:
     call.begin("SetBlobProperties", WRITE)
     headers = call.request.headers
-    blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
+    content_headers = read_content_headers(headers, default=_NO_HEADERS)
+    blob = call.state.set_headers(*call.place, content_headers, read_terms(headers))
     call.notes.written = 1
     return Response(200, version_headers(blob.etag, blob.modified))
 
@@ -304,7 +330,9 @@ def take_snapshot(call: BlobCall) -> Response:
     metadata = read_metadata(call.request) or None
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
     call.notes.written = 1
-    headers = version_headers(taken.etag, taken.modified)
+    # The service says whether it has encrypted metadata with the request
+    encrypted = {"x-ms-request-server-encrypted": "true" if metadata else "false"}
+    headers = {**version_headers(taken.etag, taken.modified), **encrypted}
     if taken.snapshot is not None:
         headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
     return Response(201, headers)
@@ -329,7 +357,7 @@ def put(call: BlobCall) -> Response:
 def copy_blob(call: BlobCall) -> Response:
     """Copy a blob; asynchronous copies finish immediately too."""
     headers = call.request.headers
-    is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
+    is_sync = bool(flag(headers, "x-ms-requires-sync"))
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
     read_header(headers, _PRIORITY, _PRIORITIES.index)
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
@@ -350,6 +378,11 @@ def copy_blob(call: BlobCall) -> Response:
 def abort_copy(call: BlobCall) -> Response:
     """Reject the abort of a copy: copies finish immediately."""
     call.begin("AbortCopyBlob", WRITE)
+    copy_id = required_option(call.address.query, "copyid")
+    try:
+        UUID(copy_id)
+    except ValueError as error:
+        raise invalid_parameter("copyid", copy_id) from error
     action = required(call.request.headers, "x-ms-copy-action")
     if action.lower() != "abort":
         raise invalid("x-ms-copy-action", action)

@@ -74,11 +74,13 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 def read_tags(body: bytes) -> dict[str, str]:
     pairs: list[tuple[str, str]] = []
-    for tag in read_document(body, "Tags").findall("TagSet/Tag"):
-        name = tag.findtext("Key")
-        if name is None:
+    tag_sets = list(read_document(body, "Tags"))
+    if [tag_set.tag for tag_set in tag_sets] != ["TagSet"]:
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    for tag in tag_sets[0]:
+        if tag.tag != "Tag" or sorted(part.tag for part in tag) != ["Key", "Value"]:
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
-        pairs.append((name, tag.findtext("Value") or ""))
+        pairs.append((tag.findtext("Key", ""), tag.findtext("Value", "")))
     return _unique_tags(pairs)
 
 
@@ -138,7 +140,7 @@ def _properties(blob: Blob, now: Ticks) -> str:
         f"<Last-Modified>{http_date(blob.modified)}</Last-Modified>"
         f"<Etag>{blob.etag[1:-1]}</Etag>"
         f"<Content-Length>{len(blob.content)}</Content-Length>"
-        f"<Content-Type>{xml_text(headers.content_type)}</Content-Type>"
+        f"{element('Content-Type', xml_text(headers.content_type))}"
         f"{element('Content-Encoding', xml_text(headers.encoding or ''))}"
         f"{element('Content-Language', xml_text(headers.language or ''))}"
         f"{element('Content-MD5', base64(headers.md5) if headers.md5 else '')}"
@@ -153,7 +155,7 @@ def _properties(blob: Blob, now: Ticks) -> str:
 
 
 def _tier(blob: Blob) -> str:
-    if blob.kind is not Kind.BLOCK:
+    if blob.kind is not Kind.BLOCK or (blob.snapshot is not None and blob.tier is None):
         return ""
     if blob.tier is None:
         return f"<AccessTier>{Tier.HOT.value}</AccessTier><AccessTierInferred>true</AccessTierInferred>"

@@ -120,6 +120,9 @@ class Api(Generic[CallT]):
     def _error_response(self, call: CallT, error: ServiceError) -> Response:
         call.notes.error = error.code
         response = self._service.write_error(call, error)
+        if call.method == "HEAD":
+            # The Azure SDK for C++ parses the body that this header promises, and ends the process if there is none
+            response.headers.pop("Content-Type", None)
         if response.status == 401:
             response.headers["WWW-Authenticate"] = CHALLENGE
         return response

@@ -23,9 +23,10 @@ def set_policies(call: AnyCall) -> Response:
     return Response(204, {})
 
 
-def get_properties(call: AnyCall) -> Response:
+def get_properties(call: AnyCall, *elements: str) -> Response:
+    """Return the properties, with elements that only one service has."""
     call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
-    return Response(200, {**_XML}, write_properties(call.state.get_service_properties()))
+    return Response(200, {**_XML}, write_properties(call.state.get_service_properties(), *elements))
 
 
 def set_properties(call: AnyCall) -> Response:

@@ -84,7 +84,7 @@ BLOB_SUPPORT: Final[Mapping[str, Support]] = {
     **dict.fromkeys(("SetContainerMetadata", "SetContainerACL", "DeleteContainer"), Support(_NO_ETAGS)),
     **dict.fromkeys((f"{action}ContainerLease" for action in _WITH_ID), Support(_NO_ETAGS)),
     **dict.fromkeys((f"{action}ContainerLease" for action in _WITHOUT_ID), Support(_STANDARD)),
-    "ListBlobs": Support("", "?showonly ?startFrom ?endBefore"),
+    "ListBlobs": Support("", "?showonly ?endBefore"),
     "GetBlob": Support(_READ, f"{_KEY} x-ms-upn"),
     "GetBlobProperties": Support(_READ, f"{_KEY} x-ms-upn"),
     "GetBlobMetadata": Support(_READ, _KEY),

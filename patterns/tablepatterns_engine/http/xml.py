@@ -168,7 +168,7 @@ def read_properties(body: bytes, present: ServiceProperties) -> ServicePropertie
     )
 
 
-def write_properties(properties: ServiceProperties) -> bytes:
+def write_properties(properties: ServiceProperties, *elements: str) -> bytes:
     return write_document(
         element(
             "StorageServiceProperties",
@@ -176,6 +176,7 @@ def write_properties(properties: ServiceProperties) -> bytes:
             _write_fields("HourMetrics", properties.hour_metrics),
             _write_fields("MinuteMetrics", properties.minute_metrics),
             element("Cors", *(_write_fields("CorsRule", rule) for rule in properties.cors)),
+            *elements,
             optional("DefaultServiceVersion", properties.default_version),
         )
     )

@@ -19,7 +19,7 @@ from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response
 from ..tables.call import absolute
-from .direct import MAX_BYTES, Head, read_head, write_response
+from .direct import MAX_BYTES, Head, read_head, scheme_of, write_response
 from .origin import Hosts, Rejection
 
 MAX_HEAD_BYTES: Final = 64 * 1024
@@ -219,7 +219,8 @@ class Connection(asyncio.Protocol):
             self._send_text(rejection.status, rejection.text)
             return False
         content, is_complete = await self._read_body(self._application.max_body(self._port))
-        url = absolute(request.target.decode("latin-1"), f"http://{headers.get('host') or f'127.0.0.1:{self._port}'}")
+        site = f"{scheme_of(headers, self._client)}://{headers.get('host') or f'127.0.0.1:{self._port}'}"
+        url = absolute(request.target.decode("latin-1"), site)
         names = tuple(name.decode("latin-1") for name, _ in request.headers.raw_items())
         call = Request(method, url, headers, content, self._client, names)
         response = await asyncio.to_thread(self._application.handle, call, self._port)

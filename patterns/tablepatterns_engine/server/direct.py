@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..http.message import Request, Response
+from .origin import is_loopback
 
 MAX_BYTES: Final = 64 * 1024
 """The size of the longest request that is answered directly."""
@@ -50,7 +51,7 @@ class Head(NamedTuple):
         return self.method != "GET" or (service == "queue" and path.endswith("/messages"))
 
     def request(self, data: bytes, client: str) -> Request:
-        url = f"http://{self.headers['host']}{self.target}"
+        url = f"{scheme_of(self.headers, client)}://{self.headers['host']}{self.target}"
         return Request(self.method, url, self.headers, data[self.end :], client, self.names)
 
 
@@ -82,6 +83,12 @@ def read_head(data: bytes) -> Head | None:
     if not _UNUSUAL.isdisjoint(headers) and not _only_keeps_alive(headers):
         return None
     return Head(method, target, headers, names, end + 4, int(length))
+
+
+def scheme_of(headers: Mapping[str, str], client: str) -> str:
+    """Return the scheme of a request's URL: https if a proxy on this machine says that it ends TLS."""
+    is_secure = headers.get("x-forwarded-proto") == "https" and is_loopback(client)
+    return "https" if is_secure else "http"
 
 
 def _read_headers(lines: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -138,6 +138,17 @@ def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, rejecte
     blobs.get(HOME, "b").check_online()
 
 
+def test_an_archived_blob_can_be_copied_to_another_name_and_an_online_tier(blobs: Blobs, rejected: Rejected) -> None:
+    put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
+    copy = blobs.copy(HOME, "c", CopySource(HOME, "b"), Draft(tier=Tier.HOT))
+    assert (text_of(copy), copy.tier) == ("...", Tier.HOT)
+    assert blobs.get(HOME, "b").tier is Tier.ARCHIVE
+    for name, tier in (("b", Tier.HOT), ("c", Tier.ARCHIVE), ("c", None)):
+        with rejected("BlobArchived"):
+            blobs.copy(HOME, name, CopySource(HOME, "b"), Draft(tier=tier))
+    assert blobs.get(HOME, "c") is copy
+
+
 def test_tier_and_tags_change_no_version(blobs: Blobs) -> None:
     made = put(blobs, "b", "...")
     blobs.set_tier(HOME, "b", Tier.COOL)

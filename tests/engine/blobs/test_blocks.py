@@ -168,8 +168,10 @@ def test_an_append_blob_has_up_to_50_000_blocks(
 def test_an_append_to_a_sealed_blob_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("AppendPositionConditionNotMet"):
         blobs.seal(HOME, "log", position=1)
+    before = blobs.get(HOME, "log")
     assert blobs.seal(HOME, "log", position=0).sealed
     assert blobs.seal(HOME, "log").sealed
+    assert blobs.get(HOME, "log").etag == before.etag
     with rejected("BlobIsSealed"):
         blobs.append(HOME, "log", of("..."))
     assert blobs.set_metadata(HOME, "log", {"a": "b"}).sealed

@@ -49,11 +49,11 @@ ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
 }
 NO_LEASE, OTHER, LOST = "LeaseNotPresentWithBlobOperation", "LeaseIdMismatchWithBlobOperation", "LeaseLost"
 USES: dict[str, tuple[str, ...]] = {
-    "write A": (NO_LEASE, OK, OK, NO_LEASE, LOST),
-    "write B": (NO_LEASE, OTHER, OTHER, NO_LEASE, LOST),
+    "write A": (NO_LEASE, OK, OK, LOST, LOST),
+    "write B": (NO_LEASE, OTHER, OTHER, LOST, LOST),
     "write": (OK, "LeaseIdMissing", "LeaseIdMissing", OK, OK),
-    "read A": (NO_LEASE, OK, OK, NO_LEASE, LOST),
-    "read B": (NO_LEASE, OTHER, OTHER, NO_LEASE, LOST),
+    "read A": (NO_LEASE, OK, OK, LOST, LOST),
+    "read B": (NO_LEASE, OTHER, OTHER, LOST, LOST),
     "read": (OK, OK, OK, OK, OK),
 }
 LEASES = {None: None, "A": A, "B": B}

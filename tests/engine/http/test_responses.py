@@ -48,6 +48,14 @@ def test_a_response_says_what_azure_core_asks_of_it() -> None:
     assert repr(response) == "<HttpResponse: 200 OK, Content-Type: application/json>"
 
 
+def test_the_content_type_is_the_one_received_whatever_the_headers_are_replaced_with() -> None:
+    response = plain()
+    response.headers["Content-Type"] = "text/plain"
+    assert (response.content_type, response.headers["content-type"]) == ("application/json", "text/plain")
+    response.headers = {}
+    assert response.content_type == "application/json"
+
+
 def test_the_text_has_no_byte_order_mark_and_the_encoding_that_it_is_given() -> None:
     assert plain(b"\xef\xbb\xbf<a />").text() == plain(b"\xef\xbb\xbf<a />").text("utf-8") == "<a />"
     response = plain("é".encode("latin-1"))

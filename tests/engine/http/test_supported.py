@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from functools import cache
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import pytest
 
@@ -15,6 +15,7 @@ from support import blob_states, queue_states
 from support import table_states as engine_states
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
 from support.documented_operations import DOCUMENTED, Documented
+from support.option_values import BEARER, IGNORED_IF_MALFORMED, OF_BLOBS, OF_EVERY_BLOB_OPERATION, grammar_of
 from support.queue_requests import QueueWire
 from support.table_requests import Wire
 from tablepatterns_engine.account import Engine
@@ -255,3 +256,49 @@ def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
     for asked in ({"x-ms-legal-hold": "true"}, {"if-none-match": "false"}):
         with pytest.raises(ServiceError, match="NotImplemented"):
             support.check(asked, {})
+
+
+# ------------------------------------------------------------------ values
+
+
+BLOB_OPERATIONS: Final = [operation for operation in DOCUMENTED if operation.service == "blob"]
+
+
+def own_options(operation: Documented) -> list[str]:
+    """Return the options of an operation that have a grammar, the required ones included."""
+    sent = [f"?{name}" for name, _ in parse_qsl(operation.path.partition("?")[2])] + [*operation.headers]
+    options = dict.fromkeys([*sent, *operation.options])
+    return [option for option in options if option in OF_BLOBS and not is_rejected(operation, option)]
+
+
+CELLS: Final = [(operation, option) for operation in BLOB_OPERATIONS for option in own_options(operation)]
+CELLS_OF_ALL: Final = [(operation, option) for operation in BLOB_OPERATIONS for option in OF_EVERY_BLOB_OPERATION]
+
+
+def test_every_option_of_a_blob_operation_has_a_grammar() -> None:
+    options = {
+        option for operation in BLOB_OPERATIONS for option in operation.options if not is_rejected(operation, option)
+    }
+    assert options - set(OF_BLOBS) == IGNORED_IF_MALFORMED | BEARER
+
+
+@every([*CELLS, *CELLS_OF_ALL])
+def test_a_malformed_value_is_rejected(operation: Documented, option: str) -> None:
+    account = unchanged_account()
+    before = account.state()
+    grammar = grammar_of(operation.name, option)
+    is_of_account = operation.path.startswith("/?") and option in ("?comp", "?restype")
+    code = "InvalidUri" if is_of_account else grammar.code
+    for value in grammar.malformed:
+        response = account.ask(operation, {option: value})
+        assert (value, response.status, account.engine.ledger.records[-1].error) == (value, 400, code)
+    assert account.state() == before
+
+
+@every([*CELLS, *CELLS_OF_ALL])
+def test_a_valid_value_is_not(operation: Documented, option: str) -> None:
+    grammar = grammar_of(operation.name, option)
+    for value in grammar.valid:
+        response = Account().ask(operation, {option: value})
+        assert (value, response.status) not in ((value, 501), (value, 500))
+        assert (value, response.headers.get("x-ms-error-code")) != (value, grammar.code)

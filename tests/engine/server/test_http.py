@@ -9,6 +9,7 @@ import pytest
 from azure.core.exceptions import ServiceResponseError
 
 from support.raw_http import Line, head
+from support.table_states import insert
 from tablepatterns import connect
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.faults import RESPONSE_LOST
@@ -65,6 +66,21 @@ def test_the_url_may_be_absolute(engine: Engine, call: Callable[..., Line]) -> N
 def test_the_account_may_be_in_the_host(engine: Engine, call: Callable[..., Line]) -> None:
     request = head(engine, "GET", "/Tables", {"Host": "devstoreaccount1.localhost"})
     assert call(request).answer().status == 200
+
+
+@pytest.mark.parametrize("path", [TABLES, "/devstoreaccount1/Employees(PartitionKey='p',RowKey='r')"])
+def test_urls_in_a_response_have_the_scheme_of_the_proxy_that_ends_tls(
+    engine: Engine, call: Callable[..., Line], path: str
+) -> None:
+    engine.tables.create("Employees")
+    engine.tables.apply("Employees", insert("p", "r"))
+    for proxy, scheme in (
+        ({"X-Forwarded-Proto": "https"}, b"https"),
+        ({"X-Forwarded-Proto": "ftp"}, b"http"),
+        ({}, b"http"),
+    ):
+        request = head(engine, "GET", path, {"Accept": "application/json;odata=minimalmetadata", **proxy})
+        assert b'"odata.metadata":"%s://127.0.0.1/' % scheme in call(request).answer().body
 
 
 @pytest.mark.parametrize(

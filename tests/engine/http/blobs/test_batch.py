@@ -99,6 +99,17 @@ def test_every_answer_has_the_number_of_its_request(wire: BlobWire, path: str) -
     assert response.body.count(b"Content-ID: 8\r\n\r\nHTTP/1.1 404 The specified blob does not exist.\r\n") == 1
 
 
+def test_every_answer_has_the_headers_of_the_service(wire: BlobWire) -> None:
+    response = send(wire, part(wire, "DELETE", "/photos/a"), part(wire, "DELETE", "/photos/a"))
+    deleted, missing = answers(response)
+    for answer in (deleted, missing):
+        for name in ("x-ms-request-id", "x-ms-version"):
+            assert answer.headers[name] == response.headers[name]
+        assert answer.headers["server"] == "Windows-Azure-Blob/1.0"
+    assert deleted.headers["x-ms-delete-type-permanent"] == "true"
+    assert missing.headers["content-length"] == str(len(missing.body))
+
+
 def test_every_request_needs_a_credential_of_its_own(wire: BlobWire) -> None:
     (answer,) = answers(send(wire, part(wire, "DELETE", "/photos/a", signed=False)))
     assert (answer.status, answer.headers["x-ms-error-code"]) == (401, "NoAuthenticationInformation")

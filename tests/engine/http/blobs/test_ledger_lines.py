@@ -7,12 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire
+from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.blobs.leases import Acquire
 from tablepatterns_engine.ledger import BlobOperation
 
-LEASE = str(UUID(int=1))
 HELD = {"x-ms-lease-id": LEASE}
 SOURCE = {"x-ms-copy-source": "https://contoso.blob.core.windows.net/public/b"}
 CONTAINER, BLOB, LEASED = "/photos?restype=container", "/photos/b", "/photos/leased"
@@ -126,7 +125,7 @@ def test_statistics_are_a_line_too(engine: Engine, wire: BlobWire) -> None:
         ("GET", "/photos/missing", "BlobNotFound", "GetBlob"),
         ("GET", "/nowhere/b", "ContainerNotFound", "GetBlob"),
         ("PUT", "/PHOTOS?restype=container", "InvalidResourceName", "CreateContainer"),
-        ("PUT", "/photos/b?comp=copy&copyid=x", "MissingRequiredHeader", "AbortCopyBlob"),
+        ("PUT", f"/photos/b?comp=copy&copyid={LEASE}", "MissingRequiredHeader", "AbortCopyBlob"),
         ("GET", "/photos/b?comp=page", "NotImplemented", "Unknown"),
         ("PATCH", "/photos/b", "UnsupportedHttpVerb", "Unknown"),
     ],

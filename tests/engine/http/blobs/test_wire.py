@@ -73,7 +73,41 @@ def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wir
     assert wire.send("PUT", "/photos/b?comp=seal").headers["x-ms-blob-sealed"] == "true"
     head = headers_of(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-blob-committed-block-count"], head["x-ms-blob-sealed"]) == ("1", "true")
-    assert "x-ms-access-tier" not in head
+    assert (head["x-ms-access-tier"], head["x-ms-access-tier-inferred"]) == ("Hot", "true")
+
+
+def test_a_snapshot_has_neither_lease_nor_inferred_tier(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    answer = wire.send("PUT", "/photos/b?comp=snapshot").headers
+    taken = answer["x-ms-snapshot"]
+    assert answer["x-ms-request-server-encrypted"] == "false"
+    described = wire.send("PUT", "/photos/b?comp=snapshot", {"x-ms-meta-a": "b"})
+    assert described.headers["x-ms-request-server-encrypted"] == "true"
+    for method in ("HEAD", "GET"):
+        headers = headers_of(wire.send(method, f"/photos/b?snapshot={taken}"))
+        assert headers["x-ms-snapshot"] == taken
+        assert not [name for name in headers if "lease" in name or "tier" in name]
+    wire.send("PUT", f"/photos/b?comp=tier&snapshot={taken}", {"x-ms-access-tier": "Cool"})
+    assert wire.send("HEAD", f"/photos/b?snapshot={taken}").headers["x-ms-access-tier"] == "Cool"
+
+
+def test_the_code_of_a_malformed_snapshot_is_only_in_the_body(wire: BlobWire) -> None:
+    response = wire.send("GET", "/photos/b?comp=metadata&snapshot=1")
+    assert (response.status, response.body.count(b"<Code>InvalidQueryParameterValue</Code>")) == (400, 1)
+    assert "x-ms-error-code" not in response.headers
+
+
+def test_what_the_engine_cannot_keep_is_disabled_in_the_properties(wire: BlobWire) -> None:
+    body = wire.send("GET", "/?restype=service&comp=properties").body
+    for name in (b"DeleteRetentionPolicy", b"StaticWebsite"):
+        assert b"<%s><Enabled>false</Enabled></%s>" % (name, name) in body
+
+
+def test_an_error_of_head_promises_no_content(wire: BlobWire) -> None:
+    response = wire.send("HEAD", "/photos/missing")
+    assert (response.status, response.headers["x-ms-error-code"]) == (404, "BlobNotFound")
+    assert (response.headers["Content-Length"], response.body) == ("0", b"")
+    assert "Content-Type" not in response.headers
 
 
 def test_a_tier_that_was_set_is_reported_as_set(wire: BlobWire) -> None:

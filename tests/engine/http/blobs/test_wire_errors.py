@@ -8,6 +8,7 @@ import pytest
 from azure.storage.blob import generate_blob_sas, generate_container_sas
 
 from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
+from support.option_values import OF_BLOBS
 from support.queue_requests import said_by
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_APPEND_BYTES
@@ -125,7 +126,11 @@ def test_a_block_list_that_cannot_be_is_rejected(wire: BlobWire, body: str, code
     [
         ("x", "InvalidXmlDocument"),
         ("<Tags><TagSet><Tag><Value>b</Value></Tag></TagSet></Tags>", "InvalidXmlDocument"),
-        (f"<Tags><TagSet>{'<Tag><Key>a</Key></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
+        ("<Tags><TagSet><Tag><Key>a</Key></Tag></TagSet></Tags>", "InvalidXmlDocument"),
+        ("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>", "InvalidXmlDocument"),
+        ("<Tags><TagSet><Label /></TagSet></Tags>", "InvalidXmlDocument"),
+        ("<Tags />", "InvalidXmlDocument"),
+        (f"<Tags><TagSet>{'<Tag><Key>a</Key><Value /></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
     ],
 )
 def test_tags_that_cannot_be_are_rejected(wire: BlobWire, body: str, code: str) -> None:
@@ -223,14 +228,18 @@ def test_put_from_url_copies_the_properties_of_its_source_by_default(wire: BlobW
         assert (said.content_type, said.cache_control) == found
 
 
-def test_a_copy_of_an_append_blob_is_sealed_if_asked_to(wire: BlobWire, engine: Engine) -> None:
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_a_copy_of_an_append_blob_is_sealed_like_its_source_or_as_asked(
+    wire: BlobWire, engine: Engine, is_sealed: bool
+) -> None:
     wire.send("PUT", "/photos/log", APPEND_BLOB)
-    wire.send("PUT", "/photos/log?comp=seal")
+    if is_sealed:
+        wire.send("PUT", "/photos/log?comp=seal")
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     asked = {"x-ms-copy-source": f"{BASE}/photos/log"}
-    for sealed in ("false", "true"):
-        wire.send("PUT", "/photos/copy", {**asked, "x-ms-seal-blob": sealed})
-        assert engine.blobs.get("photos", "copy").sealed is (sealed == "true")
+    for option, expected in (({}, is_sealed), ({"x-ms-seal-blob": "false"}, False), ({"x-ms-seal-blob": "true"}, True)):
+        wire.send("PUT", "/photos/copy", {**asked, **option})
+        assert engine.blobs.get("photos", "copy").sealed is expected
     asked = {"x-ms-copy-source": f"{BASE}/photos/b", "x-ms-seal-blob": "true"}
     assert wire.error("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
 
@@ -242,6 +251,26 @@ def test_an_error_of_the_source_is_passed_on(wire: BlobWire) -> None:
     assert response.headers["x-ms-copy-source-status-code"] == "412"
     assert response.headers["x-ms-copy-source-error-code"] == "ConditionNotMet"
     assert said_by(response).details["CopySourceErrorCode"] == "ConditionNotMet"
+
+
+@pytest.mark.parametrize("path", ["/photos/c", "/photos/c?comp=block&blockid=YQ==", "/photos/log?comp=appendblock"])
+def test_a_source_that_has_not_changed_is_not_read(wire: BlobWire, engine: Engine, path: str) -> None:
+    _public(wire)
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
+    current = {"x-ms-source-if-none-match": engine.blobs.get("public", "b").etag}
+    for condition in (current, {"x-ms-source-if-modified-since": http_date(engine.clock.now())}):
+        response = wire.send("PUT", path, {**asked, **condition})
+        assert (response.status, response.headers["x-ms-error-code"]) == (304, "CannotVerifyCopySource")
+        assert response.body == b""
+        assert "Content-Type" not in response.headers
+
+
+@pytest.mark.parametrize("url", [f"{BASE}/public/missing", f"{BASE}/public/b?snapshot=2001-01-01T00:00:00.0000000Z"])
+def test_a_source_that_does_not_exist_is_not_read(wire: BlobWire, url: str) -> None:
+    _public(wire)
+    response = wire.send("PUT", "/photos/c", {**BLOCK_BLOB, "x-ms-copy-source": url})
+    assert (response.status, response.headers["x-ms-copy-source-error-code"]) == (404, "BlobNotFound")
 
 
 @pytest.mark.parametrize("snapshot", [True, False], ids=["snapshot", "blob"])
@@ -362,3 +391,41 @@ def tag_sas(engine: Engine) -> str:
     """Return a signature to read the blob b and its tags."""
     later = datetime(2014, 8, 23, tzinfo=timezone.utc)
     return generate_blob_sas("contoso", "photos", "b", account_key=engine.account_key, permission="rt", expiry=later)
+
+
+# ------------------------------------------------------------------ options that contradict each other
+
+
+def test_only_one_checksum_of_a_range_can_be_asked_for(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    asked = {"x-ms-range": "bytes=0-1", "x-ms-range-get-content-md5": "true", "x-ms-range-get-content-crc64": "true"}
+    assert wire.error("GET", "/photos/b", asked)[:2] == (400, "InvalidHeaderValue")
+    assert wire.send("GET", "/photos/b", {**asked, "x-ms-range-get-content-crc64": "false"}).status == 206
+
+
+@pytest.mark.parametrize("path", ["/photos/c", "/photos/c?comp=block&blockid=YQ==", "/photos/log?comp=appendblock"])
+def test_only_one_checksum_of_a_source_can_be_given(wire: BlobWire, path: str) -> None:
+    _public(wire)
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    content = wire.send("GET", "/public/b", {"x-ms-range": "bytes=0-", "x-ms-range-get-content-md5": "true"}).headers
+    md5 = {"x-ms-source-content-md5": content["Content-MD5"]}
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", **md5}
+    both = {**asked, "x-ms-source-content-crc64": "AAAAAAAAAAA="}
+    assert wire.error("PUT", path, both)[:2] == (400, "BothCrc64AndMd5HeaderPresent")
+    assert wire.send("PUT", path, asked).status == 201
+
+
+def test_a_blob_is_not_taken_for_its_container(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    assert wire.error("DELETE", "/photos/b?restype=container")[:2] == (400, "InvalidUri")
+    assert engine.blobs.get("photos", "b").name == "b"
+
+
+@pytest.mark.parametrize("option", ["?copyid", "x-ms-copy-action"])
+def test_the_abort_of_a_copy_has_valid_options(wire: BlobWire, option: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    for value in ("", *OF_BLOBS[option].malformed):
+        copy_id, action = (value, "abort") if option == "?copyid" else (LEASE, value)
+        error = wire.error("PUT", f"/photos/b?comp=copy&copyid={copy_id}", {"x-ms-copy-action": action})
+        assert error[:2] == (400, OF_BLOBS[option].code)
+    assert wire.error("PUT", "/photos/b?comp=copy")[:2] == (400, "MissingRequiredQueryParameter")
