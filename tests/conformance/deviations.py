@@ -33,7 +33,7 @@ ACCEPT = _deviates("Accept", "415 if the client accepts any type")
 ENTITY_SET_URL = _deviates(
     "odata.metadata", "describes a page of entities as one of tables, and never names the selected properties"
 )
-MEMBER_ORDER = _deviates("order of members", "the timestamp is last, and links are in another order")
+MEMBER_ORDER = _deviates("order of members", "the timestamp is last, and links and properties are in another order")
 ERROR_STAMP = _deviates("time of an error", "the time has milliseconds; the code is also in a header")
 XML_ERRORS = _deviates("errors in XML", "another document, without a namespace; 415 if the client accepts any type")
 FILTER_TYPES = _deviates(
