@@ -56,6 +56,7 @@ BATCH_PARTITIONS = _deviates("partitions of a batch", "carries out operations in
 BATCH_TOO_MANY = _deviates("101 operations", "closes the connection")
 BATCH_EMPTY = _deviates("empty transaction", "500")
 BATCH_ECHO = _deviates("echo in a batch", "returns neither the body of an insert nor the Content-ID")
+BATCH_HEADERS = _deviates("headers in a batch", "the same version of the protocol in every part, and no preference")
 BATCH_QUERY = _deviates("query in a batch", "no blank line before the body of an entity; 501 for any other query")
 TUNNELLED_IN_BATCH = _deviates("X-HTTP-Method in a batch", "ignores the header: the request becomes an insert")
 BATCH_SECOND = _deviates("second part of a batch", "missing in the response")

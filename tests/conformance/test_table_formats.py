@@ -189,6 +189,16 @@ async def test_an_answer_repeats_the_client_s_own_id(raw: Raw, table: Any) -> No
 
 
 @HEADERS
+@pytest.mark.parametrize("level", ["nometadata", "minimalmetadata"])
+async def test_an_error_has_the_metadata_level_that_was_asked_for(raw: Raw, table: Any, level: str) -> None:
+    with pytest.raises(HttpResponseError) as caught:
+        await raw("GET", path_of(table), accept(level))
+    assert (
+        caught.value.response.headers["Content-Type"] == f"application/json;odata={level};streaming=true;charset=utf-8"
+    )
+
+
+@HEADERS
 async def test_an_answer_says_how_it_may_be_used(raw: Raw, table: Any) -> None:
     for level in LEVELS:
         found = await raw("GET", f"/{table.table_name}()", accept(level))

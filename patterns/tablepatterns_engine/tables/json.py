@@ -224,6 +224,9 @@ _LEVELS: Final = {
 }
 
 
+_PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
+
+
 @lru_cache(maxsize=256)
 def negotiate(accept: str, option: str | None) -> Level:
     """Return the format that a client asks for: `$format` is stronger. Only JSON is left since version 2015-12-11."""
@@ -238,6 +241,12 @@ def reject_atom(content_type: str) -> None:
     """Reject an Atom body, which the service accepted before version 2015-12-11."""
     if "atom" in content_type.lower():
         raise ServiceError(errors.ATOM_NOT_SUPPORTED)
+
+
+def preference_of(headers: Mapping[str, str]) -> str | None:
+    """Return whether a client prefers `return-content` or `return-no-content`; None if it states neither."""
+    preference = headers.get("prefer")
+    return preference if preference in _PREFERENCES else None
 
 
 def errors_in_xml(accept: str, option: str | None) -> bool:
