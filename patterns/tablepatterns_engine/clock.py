@@ -45,14 +45,6 @@ class Clock:
             self._last_stamp = stamp
             return stamp
 
-    def stamps(self, count: int) -> list[Ticks]:
-        """Return the timestamps of versions that are written together."""
-        # `stamp` does not call this: for one version it would take more than twice as long
-        with self._lock:
-            first = max(self.now(), self._last_stamp + 1)
-            self._last_stamp = first + count - 1
-        return [Ticks(first + number) for number in range(count)]
-
     def advance(self, seconds: float) -> None:
         """Move the clock forward; a negative step is rejected.
 

@@ -61,9 +61,6 @@ class Stamps(Clock):
             self._names[stamp.iso()] = self._names[etag_of(stamp)] = name
         return self._stamps[key]
 
-    def stamps(self, count: int) -> list[Ticks]:
-        return [self.stamp() for _ in range(count)]
-
     def replace_stamps(self, text: str) -> str:
         """Return a text with the names of the timestamps in place of the timestamps, also within ETags."""
         return _STAMP.sub(lambda match: self._names.get(match[0].replace("%3A", ":"), match[0]), text)

@@ -18,7 +18,7 @@ class Inner(NamedTuple):
 
     :param url: absolute, or what follows the account's URL
     :param headers: besides those of every request for JSON
-    :param note: a header of the part that carries the request, such as Content-ID
+    :param note: a header of the part that carries the request
     """
 
     method: str

@@ -33,7 +33,7 @@ ACCEPT = _deviates("Accept", "415 if the client accepts any type")
 ENTITY_SET_URL = _deviates(
     "odata.metadata", "describes a page of entities as one of tables, and never names the selected properties"
 )
-MEMBER_ORDER = _deviates("order of members", "the timestamp is last, and links are in another order")
+MEMBER_ORDER = _deviates("order of members", "the timestamp is last, and links and properties are in another order")
 ERROR_STAMP = _deviates("time of an error", "the time has milliseconds; the code is also in a header")
 XML_ERRORS = _deviates("errors in XML", "another document, without a namespace; 415 if the client accepts any type")
 FILTER_TYPES = _deviates(
@@ -56,6 +56,7 @@ BATCH_PARTITIONS = _deviates("partitions of a batch", "carries out operations in
 BATCH_TOO_MANY = _deviates("101 operations", "closes the connection")
 BATCH_EMPTY = _deviates("empty transaction", "500")
 BATCH_ECHO = _deviates("echo in a batch", "returns neither the body of an insert nor the Content-ID")
+BATCH_HEADERS = _deviates("headers in a batch", "the same version of the protocol in every part, and no preference")
 BATCH_QUERY = _deviates("query in a batch", "no blank line before the body of an entity; 501 for any other query")
 TUNNELLED_IN_BATCH = _deviates("X-HTTP-Method in a batch", "ignores the header: the request becomes an insert")
 BATCH_SECOND = _deviates("second part of a batch", "missing in the response")

@@ -47,6 +47,15 @@ async def test_no_messages_are_an_empty_list(raw_queues: Raw, queue: Any) -> Non
 
 
 @QUEUE_FORMATS
+@pytest.mark.parametrize(
+    "path", ["?comp=list", "?restype=service&comp=properties", "{queue}?comp=acl", "{queue}?comp=metadata"]
+)
+async def test_what_is_read_must_not_be_cached(raw_queues: Raw, queue: Any, path: str) -> None:
+    answer = await raw_queues("GET", f"/{path.format(queue=queue.queue_name)}")
+    assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-cache")
+
+
+@QUEUE_FORMATS
 async def test_a_list_of_queues_repeats_the_request_and_has_the_next_marker(
     raw_queues: Raw, queue_service: Any, new_queue_name: Any
 ) -> None:

@@ -88,6 +88,32 @@ async def test_the_members_come_in_the_order_of_the_service(raw: Raw, table: Any
     assert list(found) == list(row(raw, table, level, *await stamps(table)))
 
 
+UNSORTED = {"zulu": 1, "_id": 2, "alpha": 3, "Zulu": 4}
+SORTED = ["Zulu", "_id", "alpha", "zulu"]
+
+
+@MEMBER_ORDER
+@pytest.mark.parametrize("verb", ["PUT", "MERGE", "PATCH"])
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+async def test_only_an_insert_keeps_the_order_of_the_properties(raw: Raw, table: Any, verb: str, exists: bool) -> None:
+    if exists:
+        await raw("POST", f"/{table.table_name}", body={**KEYS, **UNSORTED})
+        found = (await raw("GET", path_of(table), accept("nometadata"))).json
+        assert list(found) == [*KEYS, "Timestamp", *UNSORTED]
+    await raw(verb, path_of(table), body=UNSORTED)
+    for path in (path_of(table), f"/{table.table_name}()?$filter=alpha%20eq%203"):
+        found = (await raw("GET", path, accept("nometadata"))).json
+        assert list(found.get("value", [found])[0]) == [*KEYS, "Timestamp", *SORTED]
+
+
+@MEMBER_ORDER
+async def test_selected_properties_come_in_ordinal_order(raw: Raw, table: Any) -> None:
+    await raw("POST", f"/{table.table_name}", body={**KEYS, **UNSORTED})
+    for path in (path_of(table), f"/{table.table_name}()"):
+        found = (await raw("GET", f"{path}?$select=zulu,missing,RowKey,Zulu,Timestamp", accept("nometadata"))).json
+        assert list(found.get("value", [found])[0]) == ["RowKey", "Timestamp", "Zulu", "missing", "zulu"]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_double_without_a_fraction_is_written_with_a_point(raw: Raw, table: Any, level: str) -> None:
     await table.create_entity({**KEYS, "Ratio": 4.0})
@@ -160,6 +186,16 @@ async def test_an_answer_has_an_id_and_a_date(raw: Raw, table: Any) -> None:
 async def test_an_answer_repeats_the_client_s_own_id(raw: Raw, table: Any) -> None:
     found = await raw("GET", f"/{table.table_name}()", {"x-ms-client-request-id": "mine"})
     assert found.headers["x-ms-client-request-id"] == "mine"
+
+
+@HEADERS
+@pytest.mark.parametrize("level", ["nometadata", "minimalmetadata"])
+async def test_an_error_has_the_metadata_level_that_was_asked_for(raw: Raw, table: Any, level: str) -> None:
+    with pytest.raises(HttpResponseError) as caught:
+        await raw("GET", path_of(table), accept(level))
+    assert (
+        caught.value.response.headers["Content-Type"] == f"application/json;odata={level};streaming=true;charset=utf-8"
+    )
 
 
 @HEADERS

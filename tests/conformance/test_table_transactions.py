@@ -13,6 +13,7 @@ from conformance.batches import Inner, changeset, query, replies, send, transact
 from conformance.deviations import (
     BATCH_ECHO,
     BATCH_EMPTY,
+    BATCH_HEADERS,
     BATCH_PARTITIONS,
     BATCH_QUERY,
     BATCH_SECOND,
@@ -285,9 +286,37 @@ async def test_each_operation_is_answered_in_a_part_of_its_own(raw: Raw, table: 
 
 
 @BATCH_ECHO
-async def test_a_part_repeats_the_id_of_its_request(raw: Raw, table: Any) -> None:
+async def test_a_part_repeats_the_id_in_the_headers_of_its_request(raw: Raw, table: Any) -> None:
+    insert = Inner("POST", f"/{table.table_name}", {"Content-ID": "7"}, row("1"))
+    for status in (201, 409):
+        [reply] = replies(await send(raw, changeset(raw.base, [insert])))
+        assert (reply.status_code, reply.headers["Content-ID"]) == (status, "7")
+
+
+@BATCH_ECHO
+async def test_an_id_in_the_headers_of_a_part_is_not_repeated(raw: Raw, table: Any) -> None:
     [reply] = await transact(raw, Inner("POST", f"/{table.table_name}", body=row("1"), note="Content-ID: 7"))
-    assert reply.headers["Content-ID"] == "7"
+    assert reply.headers["Content-ID"] is None
+
+
+@BATCH_HEADERS
+async def test_a_part_has_the_version_of_the_protocol_that_its_operation_needs(raw: Raw, table: Any) -> None:
+    path = f"/{table.table_name}"
+    found = await transact(
+        raw,
+        Inner("POST", path, {"Prefer": "return-no-content"}, row("1")),
+        Inner("POST", path, {"Prefer": "return-content"}, row("2")),
+        Inner("PUT", entity_path(table.table_name, "Sales", "3"), body={"Age": 34}),
+    )
+    assert [reply.headers["DataServiceVersion"] for reply in found] == ["3.0;", "3.0;", "1.0;"]
+
+
+@BATCH_HEADERS
+async def test_a_rejected_insert_repeats_its_preference(raw: Raw, table: Any) -> None:
+    await table.create_entity(row("1"))
+    insert = Inner("POST", f"/{table.table_name}", {"Prefer": "return-no-content"}, row("1"))
+    [reply] = replies(await send(raw, changeset(raw.base, [insert])))
+    assert (reply.status_code, reply.headers["Preference-Applied"]) == (409, "return-no-content")
 
 
 @BATCH_URLS

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import UpdateMode
 
 from conformance.deviations import HEADERS, TUNNELLED_PUT
@@ -171,6 +171,15 @@ async def test_an_insert_without_an_echo_says_so(raw: Raw, table: Any) -> None:
     assert made.headers["Preference-Applied"] == "return-no-content"
     assert made.headers["Location"] == made.headers["DataServiceId"] == raw.base + path_of(table)
     assert made.headers["ETag"] == (await table.get_entity("Sales", "000223")).metadata["etag"]
+
+
+@HEADERS
+async def test_a_rejected_insert_repeats_its_preference(raw: Raw, table: Any) -> None:
+    await table.create_entity(JONES)
+    with pytest.raises(HttpResponseError) as caught:
+        await raw("POST", f"/{table.table_name}", {"Prefer": "return-no-content"}, JONES)
+    assert caught.value.response is not None
+    assert caught.value.response.headers["Preference-Applied"] == "return-no-content"
 
 
 async def test_an_insert_can_be_asked_for_its_echo(raw: Raw, table: Any) -> None:

@@ -41,6 +41,7 @@ class Service(Generic[CallT]):
     :param name: Table, Queue or Blob, as in the names of its operations
     :param handlers: the operations, by kind of URL and verb
     :param signed_texts: the texts of a request that a shared key may sign
+    :param headers: the headers of every response, except for the kinds of URL in `bare_kinds`
     :param max_body: the maximum size of a request body, in bytes
     """
 
@@ -52,6 +53,7 @@ class Service(Generic[CallT]):
     signed_texts: SignedTexts
     authorization: type[Authorization] = Authorization
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    bare_kinds: frozenset[str] = frozenset()
     max_body: int = MAX_REQUEST_BYTES
 
 
@@ -67,7 +69,8 @@ class Api(Generic[CallT]):
         self._authorization = service.authorization(
             engine, service.access(engine), service.signed_texts, trust_tokens=trust_tokens
         )
-        self._headers = {**service.headers, "Server": f"Windows-Azure-{service.name}/1.0 Microsoft-HTTPAPI/2.0"}
+        self._bare_headers = {"Server": f"Windows-Azure-{service.name}/1.0 Microsoft-HTTPAPI/2.0"}
+        self._headers = {**service.headers, **self._bare_headers}
         self._ledger_name = service.name.lower()
 
     @property
@@ -129,7 +132,8 @@ class Api(Generic[CallT]):
 
     def _complete(self, call: CallT, response: Response) -> None:
         sent = call.request.headers
-        response.headers = headers = {**self._headers, **response.headers}
+        is_bare = call.kind in self._service.bare_kinds
+        response.headers = headers = {**(self._bare_headers if is_bare else self._headers), **response.headers}
         if not response.size:
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Final
 
 from tablepatterns.edm import Ticks
 
 from ..errors import ServiceError
-from ..tables.json import Level
+from ..tables.json import Level, preference_of
 from .headers import seven_digits
 from .message import Response
 from .xml import PROLOGUE, element, optional, write_document, xml_text
 
+_STATES_PREFERENCE: Final = frozenset({400, 409})
+"""The statuses of errors that repeat the preference of an insert."""
 _NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 
 
@@ -24,11 +27,17 @@ class ErrorWriter:
     def __init__(self, request_id: str, moment: Ticks) -> None:
         self._stamp = f"\nRequestId:{request_id}\nTime:{seven_digits(moment)}"
 
-    def in_json(self, error: ServiceError) -> Response:
-        """Return the error of an entity or table operation for clients that ask for JSON."""
+    def in_json(self, error: ServiceError, headers: Mapping[str, str]) -> Response:
+        """Return the error of an entity or table operation for clients that ask for JSON.
+
+        :param headers: the headers of the request: the response repeats its level of metadata and its preference
+        """
         message = f'"message":{{"lang":"en-US","value":{quoted(error.message + self._stamp)}}}'
         body = f'{{"odata.error":{{"code":"{error.code}",{message}}}}}'
-        return Response(error.error_message.status, {"Content-Type": Level.MINIMAL.content_type}, body.encode())
+        level = Level.NONE if "nometadata" in headers.get("accept", "") else Level.MINIMAL
+        status, preference = error.error_message.status, preference_of(headers)
+        applied = {"Preference-Applied": preference} if preference and status in _STATES_PREFERENCE else {}
+        return Response(status, {**applied, "Content-Type": level.content_type}, body.encode())
 
     def in_xml(self, error: ServiceError) -> Response:
         """Return the error of an entity or table operation for other clients."""

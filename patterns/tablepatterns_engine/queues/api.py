@@ -134,18 +134,29 @@ def clear_messages(call: QueueCall) -> Response:
     return Response(204, {})
 
 
+def _uncached(read: Callable[[QueueCall], Response]) -> Callable[[QueueCall], Response]:
+    """Return an operation whose response must not be cached, as with all reads of this service."""
+
+    def read_uncached(call: QueueCall) -> Response:
+        response = read(call)
+        response.headers.update(_FRESH)
+        return response
+
+    return read_uncached
+
+
 _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("list", "GET"): list_queues,
-    ("properties", "GET"): get_properties,
+    ("properties", "GET"): _uncached(get_properties),
     ("properties", "PUT"): set_properties,
-    ("stats", "GET"): get_statistics,
+    ("stats", "GET"): _uncached(get_statistics),
     ("queue", "PUT"): create_queue,
     ("queue", "DELETE"): delete_queue,
     ("metadata", "GET"): get_metadata,
     ("metadata", "HEAD"): get_metadata,
     ("metadata", "PUT"): set_metadata,
-    ("acl", "GET"): get_policies,
-    ("acl", "HEAD"): get_policies,
+    ("acl", "GET"): _uncached(get_policies),
+    ("acl", "HEAD"): _uncached(get_policies),
     ("acl", "PUT"): set_policies,
     ("messages", "GET"): get_messages,
     ("messages", "POST"): put_message,

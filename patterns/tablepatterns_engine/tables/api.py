@@ -39,7 +39,7 @@ from .entity_api import (
     write_entity,
     write_token,
 )
-from .json import errors_in_xml, read_body, reject_atom, table_path
+from .json import errors_in_xml, preference_of, read_body, reject_atom, table_path
 
 _LIST: Final = "Tables"
 _ANSWERS: Final = {
@@ -88,11 +88,11 @@ def create_table(call: TableCall) -> Response:
     call.notes.table = name
     call.state.create(name)
     location = f"{call.target.address.base}/{table_path(name)}"
-    preference = call.request.headers.get("prefer")
+    preference = preference_of(call.request.headers)
     if preference == "return-no-content":
         headers = {"Preference-Applied": preference, "DataServiceId": location, "Location": location}
         return Response(204, headers)
-    applied = {"Preference-Applied": preference} if preference == "return-content" else {}
+    applied = {"Preference-Applied": preference} if preference else {}
     headers = {**applied, "Content-Type": renderer.content_type, "Location": location}
     return Response(201, headers, renderer.table(name))
 
@@ -159,7 +159,7 @@ def _write_error(call: TableCall, error: ServiceError) -> Response:
         return writer.of_service(error)
     if errors_in_xml(call.request.headers.get("accept", ""), call.address.query.get("$format")):
         return writer.in_xml(error)
-    return writer.in_json(error)
+    return writer.in_json(error, call.request.headers)
 
 
 class _TableAccess(SharedAccess):
@@ -185,4 +185,5 @@ TABLES: Final = Service(
     _TableAccess,
     table_texts,
     headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
+    bare_kinds=_SERVICE_KINDS,
 )

@@ -19,7 +19,8 @@ from .call import TableCall, absolute, locate, verb
 from .entity_api import Write, answer_write, get_entity, query_entities, read_write
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "DataServiceVersion": "3.0;"}
-_HEADERS_WITHOUT_BODY: Final = {**_HEADERS, "DataServiceVersion": "1.0;"}
+_UPDATE_HEADERS: Final = {**_HEADERS, "DataServiceVersion": "1.0;"}
+_NO_REQUEST: Final = InnerRequest("", "", {}, b"", None)
 _MULTIPART: Final = "multipart/mixed"
 _QUERIES: Final = {"entity": get_entity, "table": query_entities}
 
@@ -68,13 +69,15 @@ def _query(call: TableCall, request: InnerRequest) -> Response:
         inner = Request(request.method, request.url, request.headers, request.body)
         return _part(run(call.inner(inner, target)), request)
     except ServiceError as error:
-        return _error_part(call, TransactionError(error.error_message, index=0, operations=1))
+        return _error_part(call, TransactionError(error.error_message, index=0, operations=1), request)
 
 
 def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> list[Response]:
     """Return the responses to a transaction: one for each operation, or one with the error."""
     try:
         return _transaction(call, requests)
+    except TransactionError as error:
+        return [_error_part(call, error, requests[error.index])]
     except ServiceError as error:
         return [_error_part(call, error)]
 
@@ -123,14 +126,14 @@ def _target(call: TableCall, request: InnerRequest) -> Target:
 
 def _part(response: Response, request: InnerRequest) -> Response:
     """Return a response with the headers that it has inside a batch."""
-    response.headers = (_HEADERS if response.size else _HEADERS_WITHOUT_BODY) | response.headers
-    if request.content_id is not None:
-        response.headers["Content-ID"] = request.content_id
+    is_update = not response.size and "Location" not in response.headers
+    response.headers = (_UPDATE_HEADERS if is_update else _HEADERS) | response.headers
+    content_id = request.headers.get("content-id")
+    if content_id is not None:
+        response.headers["Content-ID"] = content_id
     return response
 
 
-def _error_part(call: TableCall, error: ServiceError) -> Response:
+def _error_part(call: TableCall, error: ServiceError, request: InnerRequest = _NO_REQUEST) -> Response:
     call.notes.error = error.code
-    response = ErrorWriter(call.id, call.now).in_json(error)
-    response.headers = _HEADERS | response.headers
-    return response
+    return _part(ErrorWriter(call.id, call.now).in_json(error, request.headers), request)

@@ -43,10 +43,11 @@ class Names(dict[str, int]):
     Entities with the same names share it, so it is compared by identity: what is derived from it can be cached.
     """
 
-    __slots__ = ("are_valid", "size")
+    __slots__ = ("are_valid", "in_ordinal_order", "size")
 
     are_valid: bool
     """Whether each of them can be the name of a property."""
+    in_ordinal_order: Sequence[str]
     size: int
     """The bytes that they take in an entity."""
 
@@ -109,6 +110,7 @@ names_of: Final[Callable[[Entity], Names]] = itemgetter(_NAMES)
 def _names(names: tuple[str, ...]) -> Names:
     shared = Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
     shared.are_valid = not any(map(_name_error, names))
+    shared.in_ordinal_order = sorted(names, key=ordinal)
     shared.size = names_size(names)
     return shared
 
@@ -290,4 +292,7 @@ def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[s
     if kind == "delete":
         return None
     check_size(size, properties.values())
-    return properties
+    if kind == "insert":
+        return properties
+    # Only an insert keeps the order in which the properties were written
+    return {name: properties[name] for name in _names(tuple(properties)).in_ordinal_order}

@@ -21,7 +21,7 @@ from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
 from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall
 from .entities import Entity, Kind, Operation, etag_of
-from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
+from .json import Level, Renderer, entity_path, negotiate, preference_of, read_body, reject_atom
 from .query import Page
 
 _ETAG: Final = re.compile(r'W/"[^"]*"')
@@ -67,7 +67,6 @@ _UPSERTS: Final[dict[str, tuple[str, Kind]]] = {
     "MERGE": ("InsertOrMergeEntity", "insert_or_merge"),
     "PATCH": ("InsertOrMergeEntity", "insert_or_merge"),
 }
-_PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
 def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
@@ -92,8 +91,7 @@ def _insert(target: Target, level: Level, headers: Mapping[str, str], body: byte
     operation = Operation(
         "insert", entity_body.key("PartitionKey"), entity_body.key("RowKey"), entity_body.properties()
     )
-    preference = headers.get("prefer")
-    return Write("InsertEntity", ADD, operation, target, level, preference if preference in _PREFERENCES else None)
+    return Write("InsertEntity", ADD, operation, target, level, preference_of(headers))
 
 
 def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 from uuid import UUID
 
-from tablepatterns.edm import Int64, Ticks, ticks_of
+from tablepatterns.edm import Int64, Ticks, ordinal, ticks_of
 from tablepatterns.limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
 
 from .. import errors
@@ -224,6 +224,9 @@ _LEVELS: Final = {
 }
 
 
+_PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
+
+
 @lru_cache(maxsize=256)
 def negotiate(accept: str, option: str | None) -> Level:
     """Return the format that a client asks for: `$format` is stronger. Only JSON is left since version 2015-12-11."""
@@ -238,6 +241,12 @@ def reject_atom(content_type: str) -> None:
     """Reject an Atom body, which the service accepted before version 2015-12-11."""
     if "atom" in content_type.lower():
         raise ServiceError(errors.ATOM_NOT_SUPPORTED)
+
+
+def preference_of(headers: Mapping[str, str]) -> str | None:
+    """Return whether a client prefers `return-content` or `return-no-content`; None if it states neither."""
+    preference = headers.get("prefer")
+    return preference if preference in _PREFERENCES else None
 
 
 def errors_in_xml(accept: str, option: str | None) -> bool:
@@ -339,12 +348,18 @@ def _key(key: str) -> str:
 
 
 def _selected(select: str | None) -> Sequence[str] | None:
-    """Return the names that `$select` lists, None for all: without it, where it is blank, and for a star."""
+    """Return the names that `$select` lists, in the order of a response; None for all."""
     if select is None:
         return None
+    # A blank list and a star select everything
     names = dict.fromkeys(name.strip() for name in select.split(","))
     names.pop("", None)
-    return None if not names or "*" in names else list(names)
+    return None if not names or "*" in names else sorted(names, key=_selected_order)
+
+
+def _selected_order(name: str) -> tuple[bool, str]:
+    """Return what to sort selected names by: the system properties come first, the others in ordinal order."""
+    return name not in SYSTEM_PROPERTIES, ordinal(name)
 
 
 @lru_cache(maxsize=256)

@@ -113,10 +113,13 @@ class Tables(Settings):
         size = check(operation)
         with self._lock:
             found = self._find(table)
-            return _store(found, operation, _outcome(found, operation, size), self._clock.stamp)
+            return _store(found, operation, _outcome(found, operation, size), self._clock.stamp())
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
-        """Execute an entity group transaction, atomically; return one version (or None) per operation."""
+        """Execute an entity group transaction, atomically; return one version (or None) per operation.
+
+        All versions have the same timestamp and ETag, as they often do on the service.
+        """
         if not operations:
             return []
         checked = list(zip(operations, check_transaction(operations), strict=True))
@@ -127,8 +130,8 @@ class Tables(Settings):
                 # The service reports a missing table as an error of the first operation
                 raise TransactionError(error.error_message, index=0, operations=len(operations)) from error
             outcomes = each(checked, lambda each: _outcome(found, *each))
-            stamp = iter(self._clock.stamps(len(outcomes) - outcomes.count(None))).__next__
-            return [_store(found, *decided, stamp) for decided in zip(operations, outcomes, strict=True)]
+            timestamp = self._clock.stamp()
+            return [_store(found, *decided, timestamp) for decided in zip(operations, outcomes, strict=True)]
 
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
         """Store entities without requests, replacing those with the same keys; a missing table is created.
@@ -198,13 +201,13 @@ def _outcome(table: Table, operation: Operation, size: int) -> Mapping[str, Valu
 
 
 def _store(
-    table: Table, operation: Operation, properties: Mapping[str, Value] | None, stamp: Callable[[], Ticks]
+    table: Table, operation: Operation, properties: Mapping[str, Value] | None, timestamp: Ticks
 ) -> Entity | None:
     """Apply a write whose outcome is known; this cannot fail."""
     if properties is None:
         table.remove(operation.partition_key, operation.row_key)
         return None
-    return table.put(operation.partition_key, operation.row_key, properties, stamp())
+    return table.put(operation.partition_key, operation.row_key, properties, timestamp)
 
 
 @lru_cache(maxsize=4096)

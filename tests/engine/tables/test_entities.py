@@ -175,11 +175,10 @@ def test_a_merge_with_the_same_names_may_not_push_an_entity_past_1_mib(tables: T
 
 
 @pytest.mark.parametrize("merged", [{"B": 3, "A": 4}, {"A": 4, "B": 3}, {"A": 4, "C": 5, "B": 3}], ids=str)
-def test_a_merge_keeps_the_stored_order(tables: Tables, merged: dict[str, Value]) -> None:
+def test_a_merge_stores_properties_in_ordinal_order(tables: Tables, merged: dict[str, Value]) -> None:
     stored(tables, B=1, A=2)
     tables.apply("People", op("merge", "p", "r", **merged))
-    expected = {"B": 3, "A": 4, **merged}
-    assert list(tables.get("People", "p", "r").properties.items()) == list(expected.items())
+    assert list(tables.get("People", "p", "r").properties.items()) == sorted(merged.items())
 
 
 # -- Keys
