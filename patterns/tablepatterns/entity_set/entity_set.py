@@ -236,7 +236,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
         question = self._question(selection)
         shape = question.shape
-        async for row in self._table(shape).query(question.filter, select=question.select, size=size):
+        async for row in self._table(shape).query(question.filter, select=question.select):
             if (entity := shape.decode(row)) is not None:
                 yield await self._read(entity, shape, selection.select)
 

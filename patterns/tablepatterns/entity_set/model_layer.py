@@ -61,6 +61,20 @@ class ModelLayer(SetHooks[M]):
         page = await self.entities._page(self._stored(selection), size, token)
         return Page(tuple(self.adapter.recognized_instances(page.items)), page.token)
 
+    async def _first(self, selection: Selection, count: int) -> list[M]:
+        selection, limit = self._stored(selection), count
+        # Kept, so that a second read does not report an entity again
+        instances: dict[Any, M | None] = {}
+        while True:
+            entities = await self.entities._first(selection, limit)
+            for entity in entities:
+                if entity.key not in instances:
+                    instances[entity.key] = self.adapter.recognized_instance(entity)
+            recognized = [instance for entity in entities if (instance := instances[entity.key]) is not None]
+            if len(recognized) >= count or len(entities) < limit:
+                return recognized[:count]
+            limit += count - len(recognized)
+
     def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[M, None]:

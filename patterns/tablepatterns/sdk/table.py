@@ -228,21 +228,16 @@ class Table:
         text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
         raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
 
-    async def query(
-        self, where: Filter | None, *, select: Sequence[str] | None = None, size: int = limits.MAX_PAGE_ENTITIES
-    ) -> AsyncIterator[Entity]:
-        """Yield every entity that matches, page by page. Cost: 1 transaction per page of up to 1,000.
-
-        :param size: the size of the first page; the others grow fourfold
-        """
-        query = PageQuery(where, size, None, select)
+    async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
+        """Yield every entity that matches, page by page. Cost: 1 transaction per page of up to 1,000."""
+        query = PageQuery(where, limits.MAX_PAGE_ENTITIES, None, select)
         while True:
             page = await self.read_page(query)
             for entity in page.entities:
                 yield entity
             if page.next is None:
                 return
-            query = query._replace(start=page.next, size=min(4 * query.size, limits.MAX_PAGE_ENTITIES))
+            query = query._replace(start=page.next)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Execute all operations in one entity group transaction, or none of them; return what is stored then.
