@@ -24,7 +24,7 @@ from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import Operation
-from ..sdk.paging import filled_page
+from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .calls import SetCalls
@@ -250,6 +250,12 @@ class EntitySet(SetCalls[Account_co, E, K]):
         page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
         entities = [await self._read(entity, question.shape, selection.select) for entity in page.items]
         return Page(tuple(entities), page.token)
+
+    async def _first(self, selection: Selection, count: int) -> list[E]:
+        question = self._question(selection)
+        table, shape = self._table(question.shape), question.shape
+        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.decode)
+        return [await self._read(entity, shape, selection.select) for entity in entities]
 
     async def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
