@@ -62,7 +62,7 @@ def test_only_the_etag_keeps_both_changes(race: list[Frame]) -> None:
 
 def counts(frames: list[Frame]) -> list[tuple[str, ...]]:
     """Return the count that each side has stored after each event."""
-    return [tuple(re.findall(r"'Count=(\d+)", str(frame.sides))) for frame in frames]
+    return [tuple(re.findall(r"Count=(\d+)", str(frame.sides))) for frame in frames]
 
 
 def test_the_playground_opens_in_the_state_of_each_frame(crash: list[Frame]) -> None:

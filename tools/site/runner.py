@@ -213,10 +213,9 @@ class _Script(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Leave functions and classes as they are: only the code of the module may await."""
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        is_guard = isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+        if is_guard or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             return node
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
-            node.test = ast.Constant(value=True)
         return super().visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

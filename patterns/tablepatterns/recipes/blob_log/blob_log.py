@@ -167,8 +167,8 @@ class BlobLog(Pattern[Account_co]):
     async def close(self) -> int:
         """Flush, make the metadata of the blobs exact, and return how many entries were flushed.
 
-        You may use the log again; it then starts new blobs. Cost: that of a flush, and 1 other blob transaction, as
-        much as 11 table operations, for each blob whose `last` lies after its last entry.
+        You may use the log again; it then starts new blobs. Cost: that of a flush, and 1 other blob transaction,
+        equivalent to 11 table operations, for each blob whose `last` lies after its last entry.
         """
         flushed = await self.flush()
         for segment in self._segments.take_all():
