@@ -94,6 +94,7 @@ def with_process_transport(
     transport_options = {**(defaults or {}), **options}
     if is_async:
         return {**options, "transport": _aio_process_transport(transport_options)}
-    from azure.core.pipeline.transport import RequestsTransport
+    # Imported here, since it loads the requests package
+    from .transport import Transport
 
-    return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**transport_options))}
+    return {**options, "transport": ProcessTransport(lambda: Transport(**transport_options))}
