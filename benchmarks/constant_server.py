@@ -34,7 +34,9 @@ def _response(status: bytes, headers: bytes, body: bytes = b"") -> bytes:
 
 _JSON: Final = b"Content-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\r\n" + _ETAG
 _XML: Final = b"Content-Type: application/xml\r\n"
-_TEXT: Final = b"<DequeueCount>1</DequeueCount><MessageText>%s</MessageText>" % (b"entity 223 of Sales has changed; " * 8)
+_TEXT: Final = b"<DequeueCount>1</DequeueCount><MessageText>%s</MessageText>" % (
+    b"entity 223 of Sales has changed; " * 8
+)
 _RESPONSES: Final = {
     (b"GET", False): _response(b"200 OK", _JSON, _ROW),
     (b"POST", False): _response(b"201 Created", _JSON, _ROW),

@@ -309,7 +309,10 @@ def main() -> None:
         for case, sides in figures.items():
             cpu = {who: spread(series["cpu"]).median for who, series in sides.items()}
             share = spread([one / two for one, two in zip(sides[LIBRARY]["cpu"], sides[SDK]["cpu"])]).median
-            print(f"{part:8} {case:14} {share:.2f}  " + "  ".join(f"{who} {1e6 * s:.0f}" for who, s in cpu.items()), flush=True)
+            print(
+                f"{part:8} {case:14} {share:.2f}  " + "  ".join(f"{who} {1e6 * s:.0f}" for who, s in cpu.items()),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
+from urllib.request import getproxies
 
 from azure.core.pipeline.transport import HttpTransport
 
@@ -68,6 +70,13 @@ class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
         self.close()
 
 
+def _has_proxies_or_logins() -> bool:
+    """Return whether requests depend on the environment, which aiohttp otherwise reads for each, in a thread."""
+    netrc = os.environ.get("NETRC")
+    files = [netrc] if netrc else ["~/.netrc", "~/_netrc"]
+    return bool(getproxies().keys() - {"no"}) or any(Path(file).expanduser().exists() for file in files)
+
+
 def _aio_process_transport(options: Mapping[str, Any]) -> Any:
     # Imported here, since it needs aiohttp
     from azure.core.pipeline.transport import AioHttpTransport
@@ -80,7 +89,9 @@ def _aio_process_transport(options: Mapping[str, Any]) -> Any:
 
         def __init__(self) -> None:
             super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
-            self._own = PerProcess(lambda: AioHttpTransport(**options))
+            self._own = PerProcess(
+                lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options})
+            )
 
     return AioProcessTransport()
 

@@ -112,7 +112,8 @@ class Queue:
             sender = await self._requests.get()
             if sender is None:
                 return await received(self._client, count, lease)
-            return await sender.receive(self.name, count, lease)
+            messages: list[Message] = await sender.receive(self.name, count, lease)
+            return messages
         return []
 
     async def peek(self, count: int = 1) -> list[Message]:

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, unescape
 from azure.core.pipeline import PipelineContext, PipelineRequest
 from azure.core.rest import HttpRequest
 
-from .call import SimpleResponse, settled
+from .call import settled
 from .queue import Message, message_of, received
 from .short_pipeline import (
     NO_CREDENTIAL,
@@ -24,9 +24,10 @@ from .short_pipeline import (
     SILENT,
     HeadersPolicy,
     ShortPipeline,
-    comparable,
+    is_async,
     replaying,
     short_pipeline,
+    trial_options,
 )
 
 _OK: Final = 200
@@ -63,22 +64,20 @@ class QueueSender:
     async def get(self) -> QueueSender | None:
         """Return the sender; None if the SDK must send a request now."""
         if not self._is_ready:
-            if await is_supported(self._kind):
-                await self.prepare()
+            self._pipeline = await self._new_pipeline()
             self._is_ready = True
         return self if self._pipeline and self._pipeline.takes({}) else None
 
-    async def prepare(self) -> None:
-        """Copy the policies of the SDK's clients that are needed, if there are public ones."""
-        package = _package()
-        retry_kind = package.ExponentialRetry
+    async def _new_pipeline(self) -> ShortPipeline | None:
+        package = import_module("azure.storage.queue")
+        # The async package for queues does not export its policy; that of blobs is the same
+        retry_kind = (import_module("azure.storage.blob.aio") if is_async(self._kind) else package).ExponentialRetry
         retry = retry_kind(**self._options)
-        options = {name: value for name, value in self._options.items() if not name.endswith("_hook")}
-        options |= {"retry_policy": retry, "transport": replaying(self._kind)}
+        options = {**trial_options(self._kind, self._options), "retry_policy": retry}
         client = self._kind(self._service, "unused", **options)
         self._headers = {"x-ms-version": client.api_version, "Accept": "application/xml"}
-        headers = HeadersPolicy(f"storage-queue/{_package().__version__}", ("x-ms-date",), self._options)
-        self._pipeline = await short_pipeline(retry, self._options, headers, retry_kind)
+        headers = HeadersPolicy(f"storage-queue/{package.__version__}", ("x-ms-date",), self._options)
+        return await short_pipeline(retry, self._options, headers, retry_kind)
 
     async def send(self, name: str, text: str, delay: int, lifetime: int) -> Message | None:
         """Send a message; None if the SDK must send it. The errors are those of `QueueClient.send_message`."""
@@ -113,10 +112,6 @@ class QueueSender:
         return response.http_response
 
 
-def _package() -> Any:
-    return import_module("azure.storage.queue")
-
-
 def _new_reader(kind: Any, service: str, name: str) -> Any:
     return kind(service, name, credential=NO_CREDENTIAL, retry_total=0, transport=replaying(kind))
 
@@ -135,17 +130,15 @@ def _messages_in(response: Any, text: str = "") -> list[Message] | None:
         messages = list(_MESSAGE.finditer(items))
         if document is None or sum(len(message[0]) for message in messages) != len(items):
             return None
-        return [_message(*message.groups(), text) for message in messages]
+        return [_message(message.groups(), text) for message in messages]
     except ValueError:
         return None
 
 
-def _message(
-    id_: str, inserted: str, receipt: str, visible: str, deliveries: str | None, content: str | None, text: str
-) -> Message:
-    if content is not None:
-        text = _unescaped(content)
+def _message(parts: tuple[str | Any, ...], text: str) -> Message:
+    id_, inserted, receipt, visible, deliveries, content = parts
     times = parsedate_to_datetime(inserted), parsedate_to_datetime(visible)
+    text = text if content is None else _unescaped(content)
     return Message(_unescaped(id_), text, *times, _unescaped(receipt), int(deliveries or 0))
 
 
@@ -153,56 +146,3 @@ def _unescaped(text: str) -> str:
     if _CHANGED_BY_XML.search(text):
         raise ValueError("only a parser of XML reads this")
     return unescape(text, _QUOTES) if "&" in text else text
-
-
-# ------------------------------------------------------------------ whether the installed SDK works this way
-
-_supported: Final[dict[object, bool]] = {}
-_TRIAL: Final = "https://trial.queue.core.windows.net"
-_NAME: Final = "trial"
-_ITEM: Final = (
-    "<QueueMessage><MessageId>1</MessageId><InsertionTime>Mon, 23 Nov 2026 21:00:00 GMT</InsertionTime>"
-    "<ExpirationTime>Fri, 31 Dec 9999 23:59:59 GMT</ExpirationTime><PopReceipt>r&amp;</PopReceipt>"
-    "<TimeNextVisible>Mon, 23 Nov 2026 21:00:30 GMT</TimeNextVisible>{}</QueueMessage>"
-)
-
-
-async def is_supported(kind: Any) -> bool:
-    """Return whether the SDK's class of queue clients, sync or async, would send and read the same; tested once."""
-    is_same = _supported.get(kind)
-    if is_same is None:
-        try:
-            is_same = await _sends_the_same(kind) and await _receives_the_same(kind)
-        except Exception:  # noqa: BLE001 - whatever is different in that version, its own call works
-            is_same = False
-        _supported[kind] = is_same
-    return is_same
-
-
-async def _sends_the_same(kind: Any) -> bool:
-    sender, client, sent = await _trial(kind, _CREATED, "")
-    text = "it's <1> & é\n"
-    theirs = message_of(await settled(client.send_message(text, visibility_timeout=0, time_to_live=-1, **SILENT)))
-    return await sender.send(_NAME, text, 0, -1) == theirs and _are_equal(sent)
-
-
-async def _receives_the_same(kind: Any) -> bool:
-    text = "<DequeueCount>2</DequeueCount><MessageText>it's &lt;1&gt; &amp; é</MessageText>"
-    sender, client, sent = await _trial(kind, _OK, text)
-    theirs = await received(client, 2, 30, **SILENT)
-    return await sender.receive(_NAME, 2, 30) == theirs and _are_equal(sent)
-
-
-async def _trial(kind: Any, status: int, text: str) -> tuple[QueueSender, Any, list[Any]]:
-    document = f'<?xml version="1.0" encoding="utf-8"?><QueueMessagesList>{_ITEM.format(text)}</QueueMessagesList>'
-    response = SimpleResponse(None, status, "", {"Content-Type": "application/xml"}, document.encode())
-    transport = replaying(kind, response)
-    options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
-    sender = QueueSender(kind, _TRIAL, options)
-    await sender.prepare()
-    return sender, kind(_TRIAL, _NAME, **options), transport.sent
-
-
-def _are_equal(requests: list[Any]) -> bool:
-    theirs, ours = map(comparable, requests)
-    return theirs == ours

@@ -9,17 +9,18 @@ way: docs/decisions/0013-requests-go-to-the-sdks-policies.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from azure.core.exceptions import DecodeError
+from azure.core.exceptions import DecodeError, ResponseNotReadError
 from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
 from azure.core.pipeline.policies import AsyncRetryPolicy, RetryPolicy
 from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator_async import distributed_trace_async
-from azure.data.tables import __version__
+from azure.data import tables
 
 from .call import settled
 from .short_pipeline import (
@@ -34,6 +35,7 @@ from .short_pipeline import (
     is_async,
     replaying,
     short_pipeline,
+    trial_options,
 )
 
 _MAX_READERS: Final = 64
@@ -45,8 +47,8 @@ class Prepared:
 
     :param span: the name of the span in which the SDK sends it, such as `TableClient.create_entity`
     :param by_sdk: the SDK's call, which takes a client of the table and options
-    :param read: reads a response, given its content if it is streamed: returns the result or an error, or None if the
-        SDK must read it
+    :param read: reads a response, given its content if no policy has decoded it: returns the result or an error, or
+        None if the SDK must read it
     :param is_streamed: whether the SDK reads the content later than its policies, so that they do not decode it
     """
 
@@ -70,7 +72,7 @@ class RequestSender:
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         self.is_async = is_async(kind)
         # Not a table: no method of this client is called, and each request names its own
-        self._new_client = partial(kind, service, "Unused")
+        self._kind, self._new_client = kind, partial(kind, service, "Unused")
         client, self.policies = self._linked(options)
         self._options = options
         self._transport = options["transport"]
@@ -86,16 +88,13 @@ class RequestSender:
     def _linked(self, options: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return a client and the SDK's first policy, through which requests pass the others."""
         entry = AioEntryPolicy() if self.is_async else EntryPolicy()
-        client = self._new_client(**options, per_call_policies=[entry])
-        return client, entry.next
+        return self._new_client(**options, per_call_policies=[entry]), entry.next
 
     async def shorten(self) -> None:
         """Send by fewer policies from now on, where the others have nothing to do."""
-        if not self.is_cosmos:
-            hookless = {name: value for name, value in self._options.items() if not name.endswith("_hook")}
-            _, first = self._linked(hookless)
-            headers = HeadersPolicy(f"data-tables/{__version__}", ("x-ms-date", "Date"), self._options)
-            self._short = await short_pipeline(first, self._options, headers, (RetryPolicy, AsyncRetryPolicy))
+        _, first = self._linked(trial_options(self._kind, self._options))
+        headers = HeadersPolicy(f"data-tables/{tables.__version__}", ("x-ms-date", "Date"), self._options)
+        self._short = await short_pipeline(first, self._options, headers, (RetryPolicy, AsyncRetryPolicy))
 
     async def send(self, prepared: Prepared, **options: Any) -> Any:
         """Send a request, and return its result; the errors are those of the SDK's call."""
@@ -122,7 +121,8 @@ class RequestSender:
         if first is not self.policies and 300 <= response.http_response.status_code < 400:
             # The SDK's policy for redirects follows it
             return await self._send(self.policies, prepared, **options)
-        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
+        is_undecoded = prepared.is_streamed or first is not self.policies
+        content = await settled(_content(response.http_response)) if is_undecoded else b""
         result = prepared.read(response, content)
         if result is None:
             reader = self._reader(prepared.table)
@@ -138,7 +138,12 @@ class RequestSender:
 
 
 def _content(response: Any) -> Any:
-    return response.read() if hasattr(response, "read") else response.body()
+    if not hasattr(response, "read"):
+        return response.body()
+    with suppress(ResponseNotReadError):
+        # An async response without content cannot be read twice
+        return response.content
+    return response.read()
 
 
 def new_reader(kind: Any, service: str, table: str, response: Any = None) -> Any:

@@ -7,7 +7,7 @@ set headers and call hooks. Copies of those two, with steps for the headers and 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from time import time
 from typing import Any, Final
@@ -19,11 +19,9 @@ from azure.core.pipeline import AsyncPipeline, Pipeline, PipelineContext, Pipeli
 from azure.core.pipeline.policies import (
     AsyncBearerTokenCredentialPolicy,
     AsyncHTTPPolicy,
-    AsyncRetryPolicy,
     BearerTokenCredentialPolicy,
     CustomHookPolicy,
     HTTPPolicy,
-    RetryPolicy,
     SansIOHTTPPolicy,
     UserAgentPolicy,
 )
@@ -53,9 +51,7 @@ _CLIENT_OPTIONS: Final = frozenset(
 )
 """The options of a client with which its other policies do nothing else."""
 _CALL_OPTIONS: Final = frozenset({"stream", "raw_response_hook", "retry_connect", "retry_read"})
-_VARIABLE: Final = frozenset({"x-ms-client-request-id", "x-ms-date", "date", "authorization"})
-"""The headers that differ from request to request, in lower case."""
-_TOKENS: Final = (BearerTokenCredentialPolicy, AsyncBearerTokenCredentialPolicy)
+_TOKENS: Final[Any] = (BearerTokenCredentialPolicy, AsyncBearerTokenCredentialPolicy)
 _LOGGER: Final = logging.getLogger("azure.core.pipeline.policies.http_logging_policy")
 
 
@@ -80,41 +76,44 @@ class ShortPipeline:
 
 
 async def short_pipeline(
-    first: Any, options: Mapping[str, Any], headers: SansIOHTTPPolicy[Any, Any], retry_kind: Any = RetryPolicy
+    first: Any, options: Mapping[str, Any], headers: HeadersPolicy, retry_kind: Any
 ) -> ShortPipeline | None:
     """Return the pipeline for the policies of a client; None if they do something else with these options.
 
-    :param first: the first policy of the client, which must have no hooks
-    :param options: the options of the client, with its `transport`, and its hooks
-    :param headers: sets the headers that the other policies set
+    :param first: the first policy of a client that has no hooks, and a transport that replays a response
+    :param options: the options of the account's clients, with their `transport`, and their hooks
     :param retry_kind: the class of the policy that retries
     """
     if not options.keys() <= _CLIENT_OPTIONS:
         return None
+    *policies, last = _linked(first)
     kept: dict[str, Any] = {}
-    for policy in _linked(first):
+    for policy in policies:
         if isinstance(policy, retry_kind):
             kept["retry"] = copy(policy)
-        elif isinstance(policy, _TOKENS) or await _signs(policy):
+        elif isinstance(policy, _TOKENS) or await _signs(policy, last):
             kept["sign"] = copy(policy)
     if len(kept) < 2:
         return None
-    retry, sign, hooks = kept["retry"], kept["sign"], CustomHookPolicy(**options)
+    hooks: Any = CustomHookPolicy(**options)
     # A storage client signs each attempt, after its hook; a table client signs once
-    signs_attempts = [*kept] == ["retry", "sign"]
-    return ShortPipeline([retry, headers, hooks, sign] if signs_attempts else [headers, sign, retry, hooks], options)
+    is_signed_once = [*kept] == ["sign", "retry"]
+    order = (
+        (headers, kept["sign"], kept["retry"], hooks)
+        if is_signed_once
+        else (kept["retry"], headers, hooks, kept["sign"])
+    )
+    return ShortPipeline(order, options)
 
 
-def _linked(policy: Any) -> Iterator[Any]:
-    """Yield the policies of a client in order, without the last, which sends."""
-    while hasattr(policy, "next"):
-        yield policy
-        policy = policy.next
+def _linked(policy: Any) -> list[Any]:
+    """Return the policies of a client in order; the last one sends."""
+    return [policy, *_linked(policy.next)] if hasattr(policy, "next") else [policy]
 
 
-async def _signs(policy: Any) -> bool:
+async def _signs(policy: Any, last: Any) -> bool:
     alone: Any = copy(policy)
-    alone.next = _AioAnswer() if isinstance(policy, AsyncHTTPPolicy) else _Answer()
+    alone.next = last
     request = HttpRequest("GET", "https://account.table.core.windows.net/Table")
     await settled(alone.send(PipelineRequest(request, PipelineContext(None, **SILENT))))
     return "Authorization" in request.headers or "sig=" in request.url
@@ -153,19 +152,6 @@ class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
 
     async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
-class _Answer(HTTPPolicy[Any, Any]):
-    """Answers in place of the policies that follow."""
-
-    def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        response = SimpleResponse(request.http_request, 200, "OK", {}, b"")
-        return PipelineResponse(request.http_request, response, request.context)
-
-
-class _AioAnswer(AsyncHTTPPolicy[Any, Any]):
-    async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        return _Answer().send(request)
 
 
 # ------------------------------------------------------------------ responses that the SDK reads
@@ -227,7 +213,7 @@ def is_async(kind: Any) -> bool:
     return hasattr(kind, "__aenter__")
 
 
-def comparable(request: Any) -> tuple[object, ...]:
-    """Return what must be equal in two requests for the same."""
-    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in _VARIABLE}
-    return request.method, request.url, headers, request.content, "Authorization" in request.headers
+def trial_options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for a client of a class that sends nothing, and calls no hooks."""
+    hookless = {name: value for name, value in options.items() if not name.endswith("_hook")}
+    return {**hookless, "transport": replaying(kind, SimpleResponse(None, 200, "OK", {}, b""))}

@@ -36,7 +36,7 @@ _MAX_IDLE_CONNECTIONS: Final = 64
 _NO_RETRIES: Final = Retry(total=False, redirect=False, raise_on_status=False)
 _CHUNK: Final = 10 * 1024
 _NUMBERS: Final = frozenset({int, float})
-_UNKNOWN: Final = object()
+_NO_CONTENT: Final = object()
 _SIGNATURE: Final = re.compile(r"sig=[^&\s\"']*", re.IGNORECASE)
 
 _PLAIN: Final = "[A-Za-z0-9._~!$&'()*+,;=:@/?-]*"
@@ -69,7 +69,7 @@ _WHILE_READING: Final[_Errors] = (
 )
 
 
-class Transport(RequestsTransport):
+class Transport(RequestsTransport):  # type: ignore[misc]
     """The SDK's transport over requests, with a shorter way for plain requests.
 
     :param options: those of the SDK's transport; a `session` of the caller's sends all requests
@@ -87,22 +87,17 @@ class Transport(RequestsTransport):
     def send(self, request: Any, *, proxies: Any = None, **options: Any) -> Any:
         """Send a request, and return its response; the errors are those of the SDK's transport."""
         self.open()
-        if self._is_own and proxies is None:
-            url = _URL.fullmatch(request.url)
-            timeout = self._timeout(**options) if url else None
-            if url is not None and timeout is not None:
-                origin, target = url.groups()
-                if origin not in self._pools:
-                    self._pools[origin] = self._new_pool(origin)
-                pool = self._pools[origin]
-                message = pool and self._message(request)
-                if pool and message:
-                    response = _exchange(request, pool, target, *message, timeout)
-                    if "Set-Cookie" in response.headers:
-                        # The SDK's transport keeps cookies and sends them back
-                        self._pools[origin] = None
-                    return response
-        return super().send(request, proxies=proxies, **options)
+        url = _URL.fullmatch(request.url) if self._is_own and proxies is None else None
+        pool = self._pool(url[1]) if url else None
+        timeout = self._timeout(**options) if pool else None
+        message = self._message(request) if timeout else None
+        if url is None or pool is None or timeout is None or message is None:
+            return super().send(request, proxies=proxies, **options)
+        response = _exchange(request, pool, url[2], *message, timeout)
+        if "Set-Cookie" in response.headers:
+            # The SDK's transport keeps cookies, and sends them back
+            self._pools[url[1]] = None
+        return response
 
     def close(self) -> None:
         self._pools.clear()
@@ -111,7 +106,7 @@ class Transport(RequestsTransport):
     def _timeout(
         self, stream: bool = False, connection_timeout: Any = None, read_timeout: Any = None, **others: Any
     ) -> Timeout | None:
-        """Return the timeouts of a call; None for a stream, and if the call has other options."""
+        """Return the timeouts of a call; None for a stream, or if the call has other options."""
         config: Any = self.connection_config
         connect = config.timeout if connection_timeout is None else connection_timeout
         read = config.read_timeout if read_timeout is None else read_timeout
@@ -119,49 +114,59 @@ class Transport(RequestsTransport):
         return Timeout(connect=connect, read=read) if is_plain and not others and not stream else None
 
     def _message(self, request: Any) -> tuple[dict[str, str], bytes | None] | None:
-        """Return the headers and the body that requests sends; None if this is not a plain request."""
+        """Return the headers and the body that requests would send; None if this is not a plain request."""
         # Only the new requests of azure-core have a content
-        body: Any = getattr(request, "content", _UNKNOWN)
+        body: Any = getattr(request, "content", _NO_CONTENT)
+        body = body.encode() if isinstance(body, str) else body
         sent = request.headers
-        headers = dict(sent)
-        if isinstance(body, str):
-            body = body.encode()
-        if not (body is None or isinstance(body, bytes)) or "Transfer-Encoding" in sent or request.files:
+        # The SDK's own class of responses is needed for a multipart response
+        is_multipart = str(sent.get("Content-Type")).startswith("multipart/")
+        if not (body is None or isinstance(body, bytes)) or is_multipart or "Transfer-Encoding" in sent:
             return None
+        headers = {name: value for name, value in self._default_headers if name not in sent}
+        headers.update(sent)
         if body:
             headers["Content-Length"] = str(len(body))
         elif request.method not in ("GET", "HEAD"):
             headers.setdefault("Content-Length", "0")
-        for name, value in self._default_headers:
-            if name not in sent:
-                headers[name] = value
         try:
             is_plain = _NAMES.fullmatch("\0".join(headers)) and _VALUES.fullmatch("\0".join(headers.values()))
         except TypeError:
             return None
-        # A multipart response is read by the SDK's own responses only
-        is_plain = is_plain and not headers.get("Content-Type", "").startswith("multipart/")
         return (headers, body or None) if is_plain else None
 
-    def _new_pool(self, origin: str) -> HTTPConnectionPool | None:
-        """Return the pool that requests uses for an origin, in the environment as it is now."""
-        session = self.session
-        config = self.connection_config
-        settings = session.merge_environment_settings(origin, {}, False, config.verify, config.cert)
-        proxies, verify, cert = settings["proxies"], settings["verify"], settings["cert"]
-        if select_proxy(origin, proxies) and origin.startswith("http:"):
-            return None
-        if session.trust_env and get_netrc_auth(origin):
-            return None
-        adapter = session.get_adapter(origin)
-        try:
-            prepared = requests.Request("GET", origin).prepare()
-            pool = adapter.get_connection_with_tls_context(prepared, verify, proxies, cert)
-            adapter.cert_verify(pool, origin, verify, cert)
-        except (OSError, ValueError, requests.RequestException, HTTPError):
-            # The SDK's transport raises it for each request
-            return None
-        return pool
+    def _pool(self, origin: str) -> HTTPConnectionPool | None:
+        """Return the pool that requests uses for an origin; None if the SDK's transport must send its requests."""
+        if origin not in self._pools:
+            self._pools[origin] = _new_pool(self.session, origin, self.connection_config)
+        return self._pools[origin]
+
+
+def _new_session(*, trust_env: bool) -> requests.Session:
+    """Return a session as the SDK creates it, with room for the connections of more threads."""
+    session = requests.Session()
+    session.trust_env = trust_env
+    adapter = HTTPAdapter(max_retries=_NO_RETRIES, pool_maxsize=_MAX_IDLE_CONNECTIONS)
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    return session
+
+
+def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | None:
+    settings = session.merge_environment_settings(origin, {}, False, config.verify, config.cert)
+    verify, cert, proxies = settings["verify"], settings["cert"], settings["proxies"]
+    is_proxied_http = origin.startswith("http:") and select_proxy(origin, proxies)
+    if is_proxied_http or (session.trust_env and get_netrc_auth(origin)):
+        return None
+    adapter = session.get_adapter(origin)
+    try:
+        request = requests.Request("GET", origin).prepare()
+        pool: HTTPConnectionPool = adapter.get_connection_with_tls_context(request, verify, proxies, cert)
+        adapter.cert_verify(pool, origin, verify, cert)
+    except (OSError, ValueError, HTTPError):
+        # The SDK's transport raises it for each request; the errors of requests are OSErrors
+        return None
+    return pool
 
 
 def _exchange(
@@ -173,6 +178,7 @@ def _exchange(
     timeout: Timeout,
 ) -> SimpleResponse:
     try:
+        # As the adapter of requests does
         answer = pool.urlopen(
             request.method,
             target,
@@ -186,41 +192,34 @@ def _exchange(
             decode_content=False,
         )
     except (HTTPError, OSError) as error:
-        raise _as_sdk_error(error, _WHILE_SENDING) from error
+        raise _sdk_error(error, _WHILE_SENDING) from error
     try:
-        content = b"".join(answer.stream(_CHUNK, decode_content=True)) if answer.chunked else answer.read(decode_content=True)
+        if answer.chunked:
+            content = b"".join(answer.stream(_CHUNK, decode_content=True))
+        else:
+            content = answer.read(decode_content=True)
     except HTTPError as error:
         answer.close()
-        raise _as_sdk_error(error, _WHILE_READING) from error
+        raise _sdk_error(error, _WHILE_READING) from error
     return SimpleResponse(request, answer.status, answer.reason or "", answer.headers, content)
 
 
-def _as_sdk_error(error: Exception, table: _Errors) -> Exception:
-    for kind, of_requests, of_sdk in table:
+def _sdk_error(error: Exception, errors: _Errors) -> Exception:
+    for kind, of_requests, of_sdk in errors:
         if isinstance(error, kind):
             cause = error if of_requests is None else of_requests(error)
-            if of_sdk is HttpResponseError and "IncompleteRead" in str(cause):
-                of_sdk = IncompleteReadError
-            return of_sdk(cause, error=cause)
+            is_incomplete = of_sdk is HttpResponseError and "IncompleteRead" in str(cause)
+            return (IncompleteReadError if is_incomplete else of_sdk)(cause, error=cause)
     return error
 
 
-def _new_session(*, trust_env: bool) -> requests.Session:
-    """Return a session as the SDK creates it, with room for the connections of more threads."""
-    session = requests.Session()
-    session.trust_env = trust_env
-    adapter = HTTPAdapter(max_retries=_NO_RETRIES, pool_maxsize=_MAX_IDLE_CONNECTIONS)
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
-
-
-def _without_signatures(record: logging.LogRecord) -> bool:
-    """Remove the signatures of SAS URLs from a record of urllib3, which logs the target of each request."""
+def _without_signature(record: logging.LogRecord) -> bool:
+    """Remove signatures from a record of urllib3, which logs the path and the query of each request."""
     text = record.getMessage()
-    if "sig=" in text:
+    if _SIGNATURE.search(text):
         record.msg, record.args = _SIGNATURE.sub("sig=...", text), ()
     return True
 
 
-logging.getLogger("urllib3.connectionpool").addFilter(_without_signatures)
+# For the requests of the SDK's transport, too
+logging.getLogger("urllib3.connectionpool").addFilter(_without_signature)
