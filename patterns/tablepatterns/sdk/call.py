@@ -69,7 +69,7 @@ class SimpleResponse(HttpResponse):
         if self._encoding is None:
             charset = _CHARSET.search(self.content_type or "")
             with suppress(LookupError):
-                return codecs.lookup(charset[1]).name if charset else None
+                self._encoding = charset[1] if charset and codecs.lookup(charset[1]) else None
         return self._encoding
 
     @encoding.setter

@@ -24,6 +24,7 @@ from azure.core.exceptions import (
 )
 from azure.core.pipeline.transport import RequestsTransport
 from requests.adapters import HTTPAdapter
+from requests.cookies import extract_cookies_to_jar
 from requests.utils import get_netrc_auth, select_proxy
 from urllib3 import Retry, Timeout
 from urllib3 import exceptions as urllib3_errors
@@ -57,6 +58,7 @@ _WHILE_SENDING: Final[_Errors] = (
     (urllib3_errors.ProtocolError, requests.ConnectionError, ServiceResponseError),
     (urllib3_errors.ProxyError, requests.exceptions.ProxyError, ServiceRequestError),
     (urllib3_errors.SSLError, requests.exceptions.SSLError, ServiceRequestError),
+    (urllib3_errors.InvalidHeader, requests.exceptions.InvalidHeader, ServiceResponseError),
     (urllib3_errors.ClosedPoolError, requests.ConnectionError, ServiceRequestError),
     (OSError, requests.ConnectionError, ServiceRequestError),
 )
@@ -93,11 +95,12 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         message = self._message(request) if timeout else None
         if url is None or pool is None or timeout is None or message is None:
             return super().send(request, proxies=proxies, **options)
-        response = _exchange(request, pool, url[2], *message, timeout)
-        if "Set-Cookie" in response.headers:
-            # The SDK's transport keeps cookies, and sends them back
+        answer, content = _exchange(request.method, pool, url[2], *message, timeout)
+        if "Set-Cookie" in answer.headers:
+            # From now on, the SDK's transport sends the requests, with the cookie
             self._pools[url[1]] = None
-        return response
+            extract_cookies_to_jar(self.session.cookies, requests.Request("GET", request.url).prepare(), answer)
+        return SimpleResponse(request, answer.status, answer.reason or "", answer.headers, content)
 
     def close(self) -> None:
         self._pools.clear()
@@ -170,17 +173,17 @@ def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | No
 
 
 def _exchange(
-    request: Any,
+    method: str,
     pool: HTTPConnectionPool,
     target: str,
     headers: dict[str, str],
     body: bytes | None,
     timeout: Timeout,
-) -> SimpleResponse:
+) -> tuple[Any, bytes]:
     try:
         # As the adapter of requests does
         answer = pool.urlopen(
-            request.method,
+            method,
             target,
             body,
             headers,
@@ -201,7 +204,7 @@ def _exchange(
     except HTTPError as error:
         answer.close()
         raise _sdk_error(error, _WHILE_READING) from error
-    return SimpleResponse(request, answer.status, answer.reason or "", answer.headers, content)
+    return answer, content
 
 
 def _sdk_error(error: Exception, errors: _Errors) -> Exception:
