@@ -29,8 +29,9 @@ class Received(NamedTuple):
 class Connection:
     """One connection, after a request was read from it."""
 
-    def __init__(self, sock: Any, count: int) -> None:
+    def __init__(self, sock: Any, count: int, request: Received) -> None:
         self._socket = sock
+        self.request = request
         self.count = count
         """How many requests this connection has had."""
 
@@ -195,7 +196,7 @@ class MisbehavingServer:
                     count += 1
                     self.received.append(request)
                     try:
-                        self._behave(Connection(sock, count))
+                        self._behave(Connection(sock, count, request))
                     finally:
                         self._is_done.release()
 

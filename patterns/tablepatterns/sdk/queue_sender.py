@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
 from importlib import import_module
@@ -90,9 +91,9 @@ class QueueSender:
         url = f"{self._service}/{name}/messages?visibilitytimeout={delay}&messagettl={lifetime}"
         headers = {"Content-Type": "application/xml", **self._headers}
         response = await self._sent(HttpRequest("POST", url, headers=headers, content=content.encode()))
-        messages = _messages_in(response, text) if response.status_code == _CREATED else None
+        messages = _messages_in(response) if response.status_code == _CREATED else None
         if messages is not None and len(messages) == 1:
-            return messages[0]
+            return replace(messages[0], text=text, deliveries=0)
         options = {"visibility_timeout": delay, "time_to_live": lifetime, RESPONSE: response, **SILENT}
         return message_of(await settled(self._reader(name).send_message(text, **options)))
 
@@ -119,27 +120,22 @@ def _new_reader(kind: Any, service: str, name: str) -> Any:
 # ------------------------------------------------------------------ responses
 
 
-def _messages_in(response: Any, text: str = "") -> list[Message] | None:
-    """Return the messages in a response; None if the SDK must read it.
-
-    :param text: the text of a message that has just been sent, which its response does not repeat
-    """
+def _messages_in(response: Any) -> list[Message] | None:
+    """Return the messages in a response; None if the SDK must read it."""
     try:
         document = _LIST.fullmatch(response.content.decode("utf-8-sig"))
         items = "" if document is None else document[1] or ""
-        messages = list(_MESSAGE.finditer(items))
-        if document is None or sum(len(message[0]) for message in messages) != len(items):
+        matches = list(_MESSAGE.finditer(items))
+        if document is None or sum(len(match[0]) for match in matches) != len(items):
             return None
-        return [_message(message.groups(), text) for message in messages]
+        return [_message(*match.groups("")) for match in matches]
     except ValueError:
         return None
 
 
-def _message(parts: tuple[str | Any, ...], text: str) -> Message:
-    id_, inserted, receipt, visible, deliveries, content = parts
+def _message(id_: str, inserted: str, receipt: str, visible: str, deliveries: str, text: str) -> Message:
     times = parsedate_to_datetime(inserted), parsedate_to_datetime(visible)
-    text = text if content is None else _unescaped(content)
-    return Message(_unescaped(id_), text, *times, _unescaped(receipt), int(deliveries or 0))
+    return Message(_unescaped(id_), _unescaped(text), *times, _unescaped(receipt), int(deliveries or 0))
 
 
 def _unescaped(text: str) -> str:

@@ -217,12 +217,13 @@ def _sdk_error(error: Exception, errors: _Errors) -> Exception:
 
 
 def _without_signature(record: logging.LogRecord) -> bool:
-    """Remove signatures from a record of urllib3, which logs the path and the query of each request."""
+    """Remove signatures from a record of urllib3, which logs URLs with their query."""
     text = record.getMessage()
     if _SIGNATURE.search(text):
         record.msg, record.args = _SIGNATURE.sub("sig=...", text), ()
     return True
 
 
-# For the requests of the SDK's transport, too
-logging.getLogger("urllib3.connectionpool").addFilter(_without_signature)
+for _name in ("urllib3.connection", "urllib3.connectionpool", "urllib3.util.retry"):
+    # For the requests of the SDK's transport, too
+    logging.getLogger(_name).addFilter(_without_signature)
