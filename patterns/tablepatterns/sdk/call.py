@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
@@ -39,17 +39,11 @@ class AmbiguousResponse(Exception):
     """A response that does not show whether the request was executed."""
 
 
-class SimpleResponse(HttpResponse):
-    """A response with its whole content, with the attributes that the SDK and its errors use."""
+@HttpResponse.register
+class SimpleResponse:
+    """A response with its whole content, as azure-core's responses are once they have been read."""
 
-    # Class attributes override azure-core's abstract properties
-    request: Any = None
-    status_code: int = 0
-    reason: str = ""
-    headers: MutableMapping[str, str] = None  # type: ignore[assignment]
-    content: bytes = b""
-    is_closed: bool = True
-    is_stream_consumed: bool = True
+    is_closed = is_stream_consumed = True
 
     def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
         self.request, self.status_code, self.reason, self.content = request, status, reason, content
@@ -92,13 +86,15 @@ class SimpleResponse(HttpResponse):
 
     def raise_for_status(self) -> None:
         if self.status_code >= 400:
-            raise HttpResponseError(response=self)
+            response: Any = self
+            raise HttpResponseError(response=response)
 
     def iter_bytes(self, **options: Any) -> Iterator[bytes]:
         return iter((self.content,) if self.content else ())
 
     def iter_raw(self, **options: Any) -> Iterator[bytes]:
-        raise StreamConsumedError(self)
+        response: Any = self
+        raise StreamConsumedError(response)
 
     def close(self) -> None:
         """Do nothing: the content has been read."""
@@ -107,6 +103,10 @@ class SimpleResponse(HttpResponse):
         return self
 
     def __exit__(self, *error: object) -> None: ...
+
+    def __repr__(self) -> str:
+        content_type = f", Content-Type: {self.content_type}" if self.content_type else ""
+        return f"<HttpResponse: {self.status_code} {self.reason}{content_type}>"
 
 
 class AioEmptyResponse(SimpleResponse):

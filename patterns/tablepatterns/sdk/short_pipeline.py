@@ -86,24 +86,20 @@ async def short_pipeline(
     """
     if not options.keys() <= _CLIENT_OPTIONS:
         return None
-    *policies, last = _linked(first)
+    policies = _linked(first)
+    last = policies.pop()
     kept: dict[str, Any] = {}
     for policy in policies:
         if isinstance(policy, retry_kind):
             kept["retry"] = copy(policy)
         elif isinstance(policy, _TOKENS) or await _signs(policy, last):
-            kept["sign"] = copy(policy)
+            kept["sign"] = copy(policy)  # pyright: ignore[reportUnknownArgumentType]
     if len(kept) < 2:
         return None
-    hooks: Any = CustomHookPolicy(**options)
+    kept |= {"headers": headers, "hooks": CustomHookPolicy[Any, Any](**options)}
     # A storage client signs each attempt, after its hook; a table client signs once
-    is_signed_once = [*kept] == ["sign", "retry"]
-    order = (
-        (headers, kept["sign"], kept["retry"], hooks)
-        if is_signed_once
-        else (kept["retry"], headers, hooks, kept["sign"])
-    )
-    return ShortPipeline(order, options)
+    order = "headers sign retry hooks" if next(iter(kept)) == "sign" else "retry headers hooks sign"
+    return ShortPipeline([kept[name] for name in order.split()], options)
 
 
 def _linked(policy: Any) -> list[Any]:

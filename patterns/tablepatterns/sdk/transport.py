@@ -35,6 +35,13 @@ from .call import SimpleResponse
 
 _MAX_IDLE_CONNECTIONS: Final = 64
 _NO_RETRIES: Final = Retry(total=False, redirect=False, raise_on_status=False)
+_AS_REQUESTS_DOES: Final[Any] = {
+    "retries": _NO_RETRIES,
+    "redirect": False,
+    "assert_same_host": False,
+    "preload_content": False,
+    "decode_content": False,
+}
 _CHUNK: Final = 10 * 1024
 _NUMBERS: Final = frozenset({int, float})
 _NO_CONTENT: Final = object()
@@ -81,7 +88,7 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         self._is_own = options.get("session") is None and options.get("session_owner", True)
         if self._is_own:
             options["session"] = _new_session(trust_env=options.get("use_env_settings", True))
-        super().__init__(**options)
+        super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
         self._default_headers = tuple(self.session.headers.items()) if self._is_own else ()
         self._pools: dict[str, HTTPConnectionPool | None] = {}
         """The pool of each origin; None if the SDK's transport sends its requests."""
@@ -94,8 +101,8 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         timeout = self._timeout(**options) if pool else None
         message = self._message(request) if timeout else None
         if url is None or pool is None or timeout is None or message is None:
-            return super().send(request, proxies=proxies, **options)
-        answer, content = _exchange(request.method, pool, url[2], *message, timeout)
+            return super().send(request, proxies=proxies, **options)  # pyright: ignore
+        answer, content = _exchange(pool, timeout, request.method, url[2], *message)
         if "Set-Cookie" in answer.headers:
             # From now on, the SDK's transport sends the requests, with the cookie
             self._pools[url[1]] = None
@@ -104,7 +111,7 @@ class Transport(RequestsTransport):  # type: ignore[misc]
 
     def close(self) -> None:
         self._pools.clear()
-        super().close()
+        super().close()  # pyright: ignore[reportUnknownMemberType]
 
     def _timeout(
         self, stream: bool = False, connection_timeout: Any = None, read_timeout: Any = None, **others: Any
@@ -173,38 +180,19 @@ def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | No
 
 
 def _exchange(
-    method: str,
-    pool: HTTPConnectionPool,
-    target: str,
-    headers: dict[str, str],
-    body: bytes | None,
-    timeout: Timeout,
+    pool: HTTPConnectionPool, timeout: Timeout, method: str, target: str, headers: dict[str, str], body: bytes | None
 ) -> tuple[Any, bytes]:
     try:
-        # As the adapter of requests does
-        answer = pool.urlopen(
-            method,
-            target,
-            body,
-            headers,
-            retries=_NO_RETRIES,
-            redirect=False,
-            assert_same_host=False,
-            timeout=timeout,
-            preload_content=False,
-            decode_content=False,
-        )
+        answer = pool.urlopen(method, target, body, headers, timeout=timeout, **_AS_REQUESTS_DOES)
     except (HTTPError, OSError) as error:
         raise _sdk_error(error, _WHILE_SENDING) from error
     try:
         if answer.chunked:
-            content = b"".join(answer.stream(_CHUNK, decode_content=True))
-        else:
-            content = answer.read(decode_content=True)
+            return answer, b"".join(answer.stream(_CHUNK, decode_content=True))
+        return answer, answer.read(decode_content=True)
     except HTTPError as error:
         answer.close()
         raise _sdk_error(error, _WHILE_READING) from error
-    return answer, content
 
 
 def _sdk_error(error: Exception, errors: _Errors) -> Exception:
