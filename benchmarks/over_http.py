@@ -11,14 +11,16 @@ import asyncio
 import gc
 import http.client
 import json
+import re
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
@@ -35,15 +37,31 @@ from tablepatterns import EntitySet, Key, LogTail, aio, connect
 from tablepatterns.recipe import finish
 
 from .environment import environment
-from .page import page, table, time as time_cell, times, where
-from .results import Series, spread
+from .page import page, table, times, where
+from .page import time as time_cell
+from .results import Series, Spread, spread
 
 ROOT: Final = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests"))
+
+from support.certificates import Authority  # noqa: E402 - the tests are no package
+
 RESULTS: Final = Path(__file__).parent / "results/over_http.json"
 SDK, LIBRARY = "SDK", "library"
 TARGET: Final = 0.45
 """The maximum CPU time of a call of the library, as a share of the SDK's."""
 THREADS: Final = (1, 8, 64)
+TITLES: Final = {
+    "http": "Sync, HTTP",
+    "https": "Sync, HTTPS",
+    "threads": "get by a number of threads",
+    "asyncio": "asyncio, HTTP",
+    "tasks": "get by a number of tasks",
+}
+_HOW: Final = """\
+`python -m benchmarks.over_http` writes this page. A server in another process answers each request at once, over the
+loopback interface; the figures are the processor time of the client's process. All contestants take turns in each
+round. Requests per second are those of one core, if the server had another one."""
 KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 TEXT: Final = "entity 223 of Sales has changed; " * 8
 Call: TypeAlias = Callable[[], object]
@@ -73,30 +91,6 @@ def constant_server(certificate: Path | None = None) -> Generator[str, None, Non
             process.terminate()
 
 
-def write_certificate(folder: Path) -> Path:
-    """Write a certificate of 127.0.0.1 that is its own CA, with its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import NameOID
-    from ipaddress import ip_address
-
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    unencrypted = serialization.NoEncryption()
-    path = folder / "certificate.pem"
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, unencrypted)
-    path.write_bytes(certificate.public_bytes(pem) + private)
-    return path
-
-
 def connection_string(address: str) -> str:
     endpoints = ";".join(f"{service}Endpoint={address}/account" for service in ("Table", "Queue", "Blob"))
     return f"AccountName=account;AccountKey={KEY};{endpoints}"
@@ -105,9 +99,9 @@ def connection_string(address: str) -> str:
 # ------------------------------------------------------------------ the calls
 
 
-def calls(address: str, certificate: Path | None = None) -> dict[str, dict[str, Call]]:
-    """Return the calls by case and contestant."""
-    options: dict[str, Any] = {"connection_verify": str(certificate)} if certificate else {}
+def calls(address: str, authority: Path | None = None) -> dict[str, dict[str, Call]]:
+    """Return the calls by case and contestant; `authority` has the certificate of the server's CA."""
+    options: dict[str, Any] = {"connection_verify": str(authority)} if authority else {}
     text = connection_string(address)
     storage = connect(text, **options)
     employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:07d}"))
@@ -119,7 +113,7 @@ def calls(address: str, certificate: Path | None = None) -> dict[str, dict[str, 
     get = {SDK: lambda: client.get_entity("Sales", "empid_0000001")}
     get[LIBRARY] = lambda: employees.get(Department="Sales", EmployeeId=1)
     return {
-        "get": {**_http_clients(address, certificate), **get},
+        "get": {**_http_clients(address, authority), **get},
         "insert": {
             SDK: lambda: client.create_entity({**_KEYS, **_ROW}),
             LIBRARY: lambda: employees.insert(dict(_ENTITY)),
@@ -137,16 +131,14 @@ def calls(address: str, certificate: Path | None = None) -> dict[str, dict[str, 
     }
 
 
-def _http_clients(address: str, certificate: Path | None) -> dict[str, Call]:
+def _http_clients(address: str, authority: Path | None) -> dict[str, Call]:
     """Return calls that send the request of a read without the SDK, the cheapest first."""
     target = "/account/Employees(PartitionKey='Sales',RowKey='empid_0000001')"
     names = ("Accept", "x-ms-version", "x-ms-date", "Date", "Authorization", "User-Agent", "DataServiceVersion")
     headers = dict.fromkeys(names, "a value of usual length")
     host = address.partition("//")[2]
-    verify = str(certificate) if certificate else None
-    if certificate:
-        import ssl
-
+    verify = str(authority) if authority else None
+    if authority:
         tls = ssl.create_default_context(cafile=verify)
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, context=tls)
     else:
@@ -164,7 +156,7 @@ def _http_clients(address: str, certificate: Path | None) -> dict[str, Call]:
     }
 
 
-def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
+async def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
     """Return the same calls of async clients, and what is to be closed."""
     text = connection_string(address)
     storage = aio.connect(text)
@@ -173,16 +165,11 @@ def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
     queue = storage.queue("tasks")
     client = AioTableClient.from_connection_string(text, "Employees")
     sdk_queue = AioQueueClient.from_connection_string(text, "tasks")
-    stored = {**_ENTITY}
+    stored = await employees.get(Department="Sales", EmployeeId=1)
 
     async def receive() -> list[Any]:
         pages = sdk_queue.receive_messages(messages_per_page=1, visibility_timeout=30).by_page()
         return [message async for message in await anext(pages)]
-
-    async def merge() -> object:
-        nonlocal stored
-        stored = stored if hasattr(stored, "etag") else await employees.get(Department="Sales", EmployeeId=1)
-        return await employees.merge(stored, {"Age": 35})
 
     found: dict[str, dict[str, AioCall]] = {
         "get": {
@@ -193,7 +180,10 @@ def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
             SDK: lambda: client.create_entity({**_KEYS, **_ROW}),
             LIBRARY: lambda: employees.insert(dict(_ENTITY)),
         },
-        "merge": {SDK: lambda: client.update_entity({**_KEYS, "Age": 35}, **_MERGE), LIBRARY: merge},
+        "merge": {
+            SDK: lambda: client.update_entity({**_KEYS, "Age": 35}, **_MERGE),
+            LIBRARY: lambda: employees.merge(stored, {"Age": 35}),
+        },
         "append": {SDK: lambda: client.create_entity(dict(_LOGGED)), LIBRARY: lambda: log.append(dict(_ENTRY))},
         "queue send": {SDK: lambda: sdk_queue.send_message(TEXT), LIBRARY: lambda: queue.send(TEXT)},
         "queue receive": {SDK: receive, LIBRARY: lambda: queue.receive(1)},
@@ -253,66 +243,100 @@ def _in_tasks(call: AioCall, loop: asyncio.AbstractEventLoop, tasks: int) -> Cal
 
 def measure(count: int, rounds: int, only: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name of each part and its figures."""
+    parts = [only] if only else [*TITLES]
+    many = max(count, 10 * max(THREADS))
     with TemporaryDirectory() as folder, constant_server() as address:
-        certificate = write_certificate(Path(folder))
-        if only in "http":
-            sync = calls(address)
-            yield "http", rounds_of(_each(sync, _in_turn), count, rounds)
-        if only in "https":
-            with constant_server(certificate) as secure:
-                yield "https", rounds_of(_each(calls(secure, certificate), _in_turn), count, rounds)
-        if only in "threads":
+        if "http" in parts:
+            yield "http", rounds_of(_each(calls(address), _in_turn), count, rounds)
+        if "https" in parts:
+            authority = Authority(Path(folder))
+            with constant_server(authority.issue("server")) as secure:
+                yield "https", rounds_of(_each(calls(secure, authority.path), _in_turn), count, rounds)
+        if "threads" in parts:
+            sides = calls(address)["get"]
             with ThreadPoolExecutor(max(THREADS)) as pool:
-                sides = {who: calls(address)["get"][who] for who in (SDK, LIBRARY)}
                 works = {
-                    f"{threads}": {who: _in_threads(call, pool, threads) for who, call in sides.items()}
-                    for threads in THREADS
+                    f"{number}": {who: _in_threads(sides[who], pool, number) for who in (SDK, LIBRARY)}
+                    for number in THREADS
                 }
-                yield "threads", rounds_of(works, max(count, 640), rounds)
-        loop = asyncio.new_event_loop()
-        aio_sides, open_clients = _opened(loop, address)
-        if only in "asyncio":
-            yield "asyncio", rounds_of(_each(aio_sides, lambda call: _in_tasks(call, loop, 1)), count, rounds)
-        if only in "tasks":
-            works = {
-                f"{tasks}": {who: _in_tasks(call, loop, tasks) for who, call in aio_sides["get"].items()}
-                for tasks in THREADS
-            }
-            yield "tasks", rounds_of(works, max(count, 640), rounds)
-        for client in open_clients:
-            loop.run_until_complete(client.close())
-        loop.close()
+                yield "threads", rounds_of(works, many, rounds)
+        if {"asyncio", "tasks"} & set(parts):
+            yield from _measure_asyncio(address, parts, count, many, rounds)
 
 
-def _opened(loop: asyncio.AbstractEventLoop, address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
-    async def opened() -> Any:
-        return aio_calls(address)
-
-    found: tuple[dict[str, dict[str, AioCall]], list[Any]] = loop.run_until_complete(opened())
-    return found
+def _measure_asyncio(
+    address: str, parts: Sequence[str], count: int, many: int, rounds: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    loop = asyncio.new_event_loop()
+    sides, clients = loop.run_until_complete(aio_calls(address))
+    if "asyncio" in parts:
+        yield "asyncio", rounds_of(_each(sides, lambda call: _in_tasks(call, loop, 1)), count, rounds)
+    if "tasks" in parts:
+        works = {
+            f"{number}": {who: _in_tasks(call, loop, number) for who, call in sides["get"].items()}
+            for number in THREADS
+        }
+        yield "tasks", rounds_of(works, many, rounds)
+    for client in clients:
+        loop.run_until_complete(client.close())
+    loop.close()
 
 
 def _each(sides: Mapping[str, Mapping[str, Any]], how: Callable[[Any], Any]) -> dict[str, dict[str, Any]]:
     return {case: {who: how(call) for who, call in contestants.items()} for case, contestants in sides.items()}
 
 
-def main() -> None:
+def share(sides: Mapping[str, Mapping[str, list[float]]]) -> Spread:
+    """Return the library's CPU time as a share of the SDK's, compared within each round."""
+    pairs = zip(sides[LIBRARY]["cpu"], sides[SDK]["cpu"], strict=True)
+    return spread([library / sdk for library, sdk in pairs])
+
+
+def _page(facts: Mapping[str, str], parts: Mapping[str, Any]) -> str:
+    """Return the results as a page."""
+    sections: dict[str, str] = {}
+    for part, title in TITLES.items():
+        rows = [
+            (
+                case,
+                time_cell(spread(sides[SDK]["cpu"])),
+                time_cell(spread(sides[LIBRARY]["cpu"])),
+                times(share(sides)),
+                *(f"{1 / spread(sides[who]['cpu']).median:,.0f}" for who in (SDK, LIBRARY)),
+            )
+            for case, sides in parts[part].items()
+        ]
+        heads = ("request", "SDK", "library", "library / SDK", "SDK, per second", "library, per second")
+        sections[title] = table(heads, rows)
+    bare = [
+        (who, *(time_cell(spread(parts[part]["get"][who]["cpu"])) for part in ("http", "https")))
+        for who in ("http.client", "urllib3", "requests", SDK, LIBRARY)
+    ]
+    sections["The request of a read, by other clients"] = table(("client", "HTTP", "HTTPS"), bare)
+    sections["Environment"] = where({"": facts})
+    return page("Single requests over HTTP", f"{_HOW} The aim is at most {TARGET} of the SDK's time.", sections)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print the shares, and store every round and the page."""
     parser = argparse.ArgumentParser(prog="benchmarks.over_http", description=__doc__)
     parser.add_argument("--count", type=int, default=200, help="requests of a round")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--only", default="", help="one part; nothing is written")
+    parser.add_argument("--only", default="", choices=["", *TITLES], help="one part; nothing is written")
     parser.add_argument("--output", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    parts = {}
-    for part, figures in measure(given.count, given.rounds, given.only):
+    options = parser.parse_args(arguments)
+    facts, parts = environment(), {}
+    for part, figures in measure(options.count, options.rounds, options.only):
         parts[part] = figures
         for case, sides in figures.items():
-            cpu = {who: spread(series["cpu"]).median for who, series in sides.items()}
-            share = spread([one / two for one, two in zip(sides[LIBRARY]["cpu"], sides[SDK]["cpu"])]).median
-            print(
-                f"{part:8} {case:14} {share:.2f}  " + "  ".join(f"{who} {1e6 * s:.0f}" for who, s in cpu.items()),
-                flush=True,
-            )
+            cpu = "  ".join(f"{who} {1e6 * spread(series['cpu']).median:.0f}" for who, series in sides.items())
+            print(f"{part:8} {case:14} {share(sides).median:.2f}  {cpu}", flush=True)
+    if not options.only:
+        facts |= {"load at the end": environment()["load"]}
+        text = json.dumps({"environment": facts, "parts": parts}, indent=1)
+        text = re.sub(r"\[[^][{}]*\]", lambda series: " ".join(series[0].split()), text)
+        options.output.write_text(text + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(_page(facts, parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -211,10 +211,20 @@ def test_a_session_of_the_users_sends_all_requests() -> None:
     ],
     ids=str,
 )
-def test_the_options_of_a_call_have_their_effect(options: dict[str, Any]) -> None:
+def test_the_options_of_a_call_are_left_to_the_sdks_transport(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[Any] = []
+    send = RequestsTransport.send
+
+    def recorded(self: Any, request: Any, **options: Any) -> Any:
+        received.append(options)
+        return send(self, request, **options)
+
+    monkeypatch.setattr(RequestsTransport, "send", recorded)
     with misbehaving_server(ANSWERS) as server:
-        for kind in KINDS:
-            assert ended(kind(), f"{server.origin}/T", **options) == 200
+        assert ended(Transport(), f"{server.origin}/T", **options) == 200
+    assert received == [{"proxies": None, **options}]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
-LATE: Final = 1.0
+LATE: Final = 3.0
 """Seconds after which a late answer comes; clients wait less."""
 
 
@@ -218,14 +218,15 @@ def _read(file: Any) -> Received | None:
     headers: dict[str, str] = {}
     while field := file.readline().decode("latin-1").strip():
         name, _, text = field.partition(":")
-        headers[name.strip().lower()] = text.strip()
+        name = name.strip().lower()
+        headers[name] = f"{headers[name]}, {text.strip()}" if name in headers else text.strip()
     if headers.get("transfer-encoding") == "chunked":
         body = b""
         while size := int(file.readline(), 16):
             body += file.read(size + 2)[:-2]
         file.readline()
         return Received(method, target, headers, body)
-    return Received(method, target, headers, file.read(int(headers.get("content-length", 0))))
+    return Received(method, target, headers, file.read(int(headers.get("content-length", "0").partition(",")[0])))
 
 
 @contextmanager

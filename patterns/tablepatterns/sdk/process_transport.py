@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
-from urllib.request import getproxies
 
 from azure.core.pipeline.transport import HttpTransport
 
@@ -72,9 +70,10 @@ class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
 
 def _has_proxies_or_logins() -> bool:
     """Return whether requests depend on the environment, which aiohttp otherwise reads for each, in a thread."""
-    netrc = os.environ.get("NETRC")
-    files = [netrc] if netrc else ["~/.netrc", "~/_netrc"]
-    return bool(getproxies().keys() - {"no"}) or any(Path(file).expanduser().exists() for file in files)
+    from urllib.request import getproxies
+
+    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    return bool(getproxies().keys() - {"no"}) or any(os.path.exists(os.path.expanduser(file)) for file in files)
 
 
 def _aio_process_transport(options: Mapping[str, Any]) -> Any:

