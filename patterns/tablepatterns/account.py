@@ -19,13 +19,14 @@ from .sdk.call import Lazy
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
-from .sdk.queue_sender import QueueSender
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
 from .traffic.hooks import Watch
 
 if TYPE_CHECKING:
     from tablepatterns_engine.account import Engine
+
+    from .sdk.queue_sender import QueueSender
 
 TablesT = TypeVar("TablesT")
 QueuesT = TypeVar("QueuesT")
@@ -68,6 +69,9 @@ def _storage_class(service: str, name: str, prefix: str) -> Any:
 
 
 def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> QueueSender:
+    # Imported here, so that a program without queues does not load it
+    from .sdk.queue_sender import QueueSender
+
     return QueueSender(_storage_class("queue", "QueueClient", prefix), service, options)
 
 

@@ -38,7 +38,7 @@ SINGLE = {"read": "get", "insert": "insert", "send": "queue send"}
 SPEED = """\
 Per second of processor time, the library sends {transactions} times as many entities as the SDK in transactions of
 100, and reads {pages} times as many in pages of 1,000, over a transport that answers at once. Over HTTP, a single read
-takes {read:.0%} of the SDK's processor time, an insert {insert:.0%}, and to send a queue message {send:.0%}
+takes {read:.0%} of the SDK's processor time, an insert {insert:.0%}, and sending a queue message {send:.0%}
 ([measured](docs/benchmarks.md) in turn)."""
 
 
