@@ -99,8 +99,9 @@ def connection_string(address: str) -> str:
 # ------------------------------------------------------------------ the calls
 
 
-def calls(address: str, authority: Path | None = None) -> dict[str, dict[str, Call]]:
-    """Return the calls by case and contestant; `authority` has the certificate of the server's CA."""
+@contextmanager
+def calls(address: str, authority: Path | None = None) -> Generator[dict[str, dict[str, Call]], None, None]:
+    """Yield the calls by case and contestant; `authority` has the certificate of the server's CA."""
     options: dict[str, Any] = {"connection_verify": str(authority)} if authority else {}
     text = connection_string(address)
     storage = connect(text, **options)
@@ -112,8 +113,8 @@ def calls(address: str, authority: Path | None = None) -> dict[str, dict[str, Ca
     stored = employees.get(Department="Sales", EmployeeId=1)
     get = {SDK: lambda: client.get_entity("Sales", "empid_0000001")}
     get[LIBRARY] = lambda: employees.get(Department="Sales", EmployeeId=1)
-    return {
-        "get": {**_http_clients(address, authority), **get},
+    by_case: dict[str, dict[str, Call]] = {
+        "get": get,
         "insert": {
             SDK: lambda: client.create_entity({**_KEYS, **_ROW}),
             LIBRARY: lambda: employees.insert(dict(_ENTITY)),
@@ -129,10 +130,13 @@ def calls(address: str, authority: Path | None = None) -> dict[str, dict[str, Ca
             LIBRARY: lambda: finish(queue.receive(1)),
         },
     }
+    with storage, client, sdk_queue, _http_clients(address, authority) as bare:
+        yield {**by_case, "get": {**bare, **get}}
 
 
-def _http_clients(address: str, authority: Path | None) -> dict[str, Call]:
-    """Return calls that send the request of a read without the SDK, the cheapest first."""
+@contextmanager
+def _http_clients(address: str, authority: Path | None) -> Generator[dict[str, Call], None, None]:
+    """Yield calls that send the request of a read without the SDK, the cheapest first."""
     target = "/account/Employees(PartitionKey='Sales',RowKey='empid_0000001')"
     names = ("Accept", "x-ms-version", "x-ms-date", "Date", "Authorization", "User-Agent", "DataServiceVersion")
     headers = dict.fromkeys(names, "a value of usual length")
@@ -149,11 +153,14 @@ def _http_clients(address: str, authority: Path | None) -> dict[str, Call]:
         connection.request("GET", target, headers=headers)
         return connection.getresponse().read()
 
-    return {
+    yield {
         "http.client": by_http_client,
         "urllib3": lambda: pools.request("GET", address + target, headers=headers).data,
         "requests": lambda: session.get(address + target, headers=headers, verify=verify).content,
     }
+    connection.close()
+    pools.clear()
+    session.close()
 
 
 async def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[Any]]:
@@ -247,16 +254,16 @@ def measure(count: int, rounds: int, only: str = "") -> Iterator[tuple[str, dict
     many = max(count, 10 * max(THREADS))
     with TemporaryDirectory() as folder, constant_server() as address:
         if "http" in parts:
-            yield "http", rounds_of(_each(calls(address), _in_turn), count, rounds)
+            with calls(address) as sides:
+                yield "http", rounds_of(_each(sides, _in_turn), count, rounds)
         if "https" in parts:
             authority = Authority(Path(folder))
-            with constant_server(authority.issue("server")) as secure:
-                yield "https", rounds_of(_each(calls(secure, authority.path), _in_turn), count, rounds)
+            with constant_server(authority.issue("server")) as secure, calls(secure, authority.path) as sides:
+                yield "https", rounds_of(_each(sides, _in_turn), count, rounds)
         if "threads" in parts:
-            sides = calls(address)["get"]
-            with ThreadPoolExecutor(max(THREADS)) as pool:
+            with calls(address) as sides, ThreadPoolExecutor(max(THREADS)) as pool:
                 works = {
-                    f"{number}": {who: _in_threads(sides[who], pool, number) for who in (SDK, LIBRARY)}
+                    f"{number}": {who: _in_threads(sides["get"][who], pool, number) for who in (SDK, LIBRARY)}
                     for number in THREADS
                 }
                 yield "threads", rounds_of(works, many, rounds)

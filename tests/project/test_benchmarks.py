@@ -162,7 +162,7 @@ def test_single_requests_over_http_are_measured_in_every_way(tmp_path: Path) -> 
     parts = json.loads(output.read_text(encoding="utf-8"))["parts"]
     calls = {"get", "insert", "merge", "append", "queue send", "queue receive"}
     assert {part: set(cases) for part, cases in parts.items()} == {
-        **{part: calls for part in ("http", "https", "asyncio")},
+        **dict.fromkeys(("http", "https", "asyncio"), calls),
         **{part: {"1", "8", "64"} for part in ("threads", "tasks")},
     }
     for cases in parts.values():
