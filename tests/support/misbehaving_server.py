@@ -147,7 +147,7 @@ BEHAVIORS: Final[dict[str, Behave]] = {
     "talks nonsense": _sending(b"220 mail.example ESMTP\r\n", then="close"),
     "sends a huge header": _sending(response(ROW, "x-a: " + "a" * 70_000)),
     "sends too many headers": _sending(response(ROW, *(f"x-{number}: 1" for number in range(200)))),
-    "sends a header without a colon": _sending(response(ROW, JSON, "nonsense")),
+    "sends a header without a colon": _sending(response(ROW, JSON, "nonsense"), then="close"),
     "ends within the content": _sending(response(ROW, JSON, length=len(ROW) + 9), then="close"),
     "resets within the content": _sending(response(ROW, JSON, length=len(ROW) + 9), then="reset"),
     "pauses within the content": _late(response(ROW, JSON, length=len(ROW) + 9)),
