@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from time import time
 from typing import Any, Final
-from uuid import uuid4
+from uuid import uuid1
 from wsgiref.handlers import format_date_time
 
 from azure.core.credentials import AzureNamedKeyCredential
@@ -131,7 +131,7 @@ class HeadersPolicy(SansIOHTTPPolicy[Any, Any]):
         date = format_date_time(time())
         for name in self._dates:
             headers[name] = date
-        headers["x-ms-client-request-id"] = str(uuid4())
+        headers["x-ms-client-request-id"] = str(uuid1())
         headers["User-Agent"] = self._user_agent.user_agent
 
 
