@@ -49,6 +49,8 @@ MARKERS = (
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
     "node: the body runs the SDK for Node or Python for browsers, which `make test` installs",
     "browser: the body looks at a page in Chromium",
+    "dask: the body needs the extra dask",
+    "parquet: the body needs the extra parquet",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",

@@ -1,12 +1,13 @@
 """Skip the tests whose tools are missing, with the reason and the remedy; `--no-skips` fails them instead.
 
-Python packages are no such tools: the tests cannot run without them.
+Python packages are no such tools, but for those of the extras `parquet` and `dask`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +56,18 @@ def _azurite() -> str | None:
     return None if azurite_server.PROGRAM.exists() else f"Azurite is not installed. {_INSTALL}"
 
 
-MISSING: Final[dict[str, Callable[[], str | None]]] = {"azurite": _azurite, "browser": _browser, "node": _node}
+def _needs(package: str, extra: str) -> Callable[[], str | None]:
+    text = f"{package} is not installed. To run them: pip install -e '.[{extra}]'."
+    return lambda: None if find_spec(package) else text
+
+
+MISSING: Final[dict[str, Callable[[], str | None]]] = {
+    "azurite": _azurite,
+    "browser": _browser,
+    "dask": _needs("distributed", "dask"),
+    "node": _node,
+    "parquet": _needs("pyarrow", "parquet"),
+}
 """For each mark of a test that needs a tool, what returns a text if the tool is missing."""
 
 

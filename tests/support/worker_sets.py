@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from azure.core.credentials import AzureNamedKeyCredential
+
 import tablepatterns
 import tablepatterns.aio
 from support.maintained_set import BY_ID, KINDS
@@ -18,7 +20,9 @@ from tablepatterns import EncryptedProperties, EntitySet, Key, LocalKey, Rekey
 from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.serving import serving
+from tablepatterns_transfer import TableTransfer
 
+NO_CREDENTIAL = AzureNamedKeyCredential("x", "a2V5")
 UNREADABLE = "TABLEPATTERNS_TEST_UNREADABLE"
 """The variable with the PartitionKey whose rows a worker cannot read."""
 FAILURE = "TABLEPATTERNS_TEST_FAILURE"
@@ -27,6 +31,14 @@ FAILURE = "TABLEPATTERNS_TEST_FAILURE"
 
 def staff() -> EntitySet[Any, Any]:
     return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, derived=[KINDS["near"]])
+
+
+def staff_table() -> TableTransfer[Any]:
+    return TableTransfer(tablepatterns.connect("env"), "Staff")
+
+
+def restored_table() -> TableTransfer[Any]:
+    return TableTransfer(tablepatterns.connect("env"), "Restored")
 
 
 def async_staff() -> EntitySet[Any, Any]:
@@ -40,8 +52,18 @@ def staff_in_memory() -> EntitySet[Any, Any]:
 def fragile_staff() -> EntitySet[Any, Any]:
     """Return a set that cannot read a certain partition, such as for lack of memory."""
     entities = staff()
-    bomb = os.environ[UNREADABLE]
-    read = entities.table.page
+    _break(entities.table)
+    return entities
+
+
+def fragile_table() -> TableTransfer[Any]:
+    transfer = staff_table()
+    _break(transfer.table)
+    return transfer
+
+
+def _break(table: Any) -> None:
+    bomb, read = os.environ[UNREADABLE], table.page
 
     async def page(*args: Any, **options: Any) -> Any:
         rows = await read(*args, **options)
@@ -51,8 +73,7 @@ def fragile_staff() -> EntitySet[Any, Any]:
             raise MemoryError
         return rows
 
-    entities.table.page = page  # type: ignore[method-assign]
-    return entities
+    table.page = page
 
 
 @dataclass

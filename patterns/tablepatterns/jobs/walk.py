@@ -18,6 +18,7 @@ from ..entity_set.derived import keys_of
 from ..errors import BadInput, BadToken
 from ..limits import MAX_PAGE_ENTITIES
 from ..rate_limit import Pool
+from ..recipe import check_key_order
 from .ranges import PageReader, RowRange
 from .workers import Call, OneRange, Run, Workers, can_filter
 
@@ -164,6 +165,7 @@ class Walk(Generic[ReportT]):
         token_of: Callable[[Mark, ReportT], str | None],
     ) -> ReportT:
         """Let workers process the pages."""
+        check_key_order(pool.account, "workers read ranges")
         if mark.token is not None or mark.table:
             rule = "it is of work without workers, whose position is not a range of keys"
             raise BadToken("resume", mark.text(), rule, "leave out the workers, or the token")

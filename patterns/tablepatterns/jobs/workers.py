@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
 from ..argument_types import check_least, checked
-from ..errors import BadInput, RangesFailed, message_of
+from ..errors import BadInput, EntityAlreadyExists, RangesFailed, message_of
 from ..rate_limit import Pool
 from ..recipe import Account, BlockingAccount, bound_async, finish
 from .ranges import PageReader, RowRange, split
@@ -198,7 +198,8 @@ def _finished(work: Coroutine[Any, Any, Any], account: Account) -> Any:
 
 
 def _failure(error: BaseException) -> _Outcome:
-    return _Outcome(error=f"{type(error).__name__}: {message_of(error)}", is_final=isinstance(error, BadInput))
+    is_final = isinstance(error, (BadInput, EntityAlreadyExists))
+    return _Outcome(error=f"{type(error).__name__}: {message_of(error)}", is_final=is_final)
 
 
 def _one_process() -> Executor:
