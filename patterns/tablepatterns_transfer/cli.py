@@ -77,6 +77,7 @@ def export(
 
     If it is interrupted, run the same command again to continue it. Workers on other machines write to the folder, too.
     """
+    by_workers = _workers(workers, dask, name, storage) or 1
     transfer: Any = bound_async(transfer_of(name, storage))
     options: dict[str, Any] = {"format": format_.value, "select": select, "decrypt": decrypt}
     done: dict[str, dict[str, int]] = {}
@@ -93,7 +94,7 @@ def export(
             where=None if where is None else parse(where),
             progress=keep,
             max_per_second=max_per_second,
-            workers=_workers(workers, dask, name, storage) or 1,
+            workers=by_workers,
             **options,
         )
 

@@ -15,7 +15,7 @@ from tablepatterns.filters import Filter
 from tablepatterns.jobs import Workers
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
 from tablepatterns.limits import SYSTEM_PROPERTIES
-from tablepatterns.rate_limit import Pool
+from tablepatterns.rate_limit import Pace, Pool
 from tablepatterns.sdk.table import Page, Table
 
 from .manifest import CHECKPOINT, MANIFEST, FileEntry, FileWriter, Manifest, order_of, write_text
@@ -74,6 +74,7 @@ class ExportWalk(Walk[ExportProgress]):
     table: str
     options: ExportOptions
     decode: Decode | None
+    pace: Pace
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
         """Write the rows of some pages to one file; none if there are no rows."""
@@ -82,6 +83,8 @@ class ExportWalk(Walk[ExportProgress]):
         try:
             async for page in pages:
                 rows: Sequence[Entity] = page.rows
+                for _ in () if self.pace.is_unlimited else rows:
+                    await self.pace.turn()
                 if self.decode is not None:
                     rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
                 if rows:
@@ -95,7 +98,7 @@ class ExportWalk(Walk[ExportProgress]):
         return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
 
 
-def export_walk(table: Table, options: ExportOptions, decode: Decode | None) -> ExportWalk:
+def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pace: Pace) -> ExportWalk:
     """Return the work of an export."""
 
     async def write_page(page: TablePage) -> ExportProgress:
@@ -104,14 +107,17 @@ def export_walk(table: Table, options: ExportOptions, decode: Decode | None) -> 
 
         return await walk.process_pages(pages())
 
-    walk = ExportWalk("export", [_Selected(table, options)], write_page, ExportProgress(), table.name, options, decode)
+    walk = ExportWalk(
+        "export", [_Selected(table, options)], write_page, ExportProgress(), table.name, options, decode, pace
+    )
     return walk
 
 
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    return export_walk(transfer.table, options, transfer.decoder(options.decrypt)).run(pool, None, None, how["workers"])
+    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool.pace)
+    return walk.run(pool, None, None, how["workers"])
 
 
 async def run_export(

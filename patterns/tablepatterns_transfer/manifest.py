@@ -147,6 +147,7 @@ class FileWriter:
 
     def discard(self) -> None:
         """Delete the file, which is incomplete."""
+        self._writer.close()
         self._partial.unlink(missing_ok=True)
 
 

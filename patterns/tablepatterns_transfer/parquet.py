@@ -80,7 +80,8 @@ class ParquetWriter:
     def close(self) -> None:
         """Finish the file."""
         self._flush()
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
 
     def _begin(self, rows: Sequence[Entity]) -> None:
         kinds: dict[str, Counter[type]] = {}

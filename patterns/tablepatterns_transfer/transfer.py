@@ -96,7 +96,7 @@ class TableTransfer(Pattern[Account_co]):
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
             and those in blobs
         :param progress: called after each file
-        :param max_per_second: how many pages a second, evenly spaced; None for no limit
+        :param max_per_second: how many rows a second, evenly spaced; None for no limit
         :param workers: how many ranges of keys to read at a time, in this process; or `Workers`, whose source returns
             such an object
         :raises BadInput: the folder is not empty
@@ -108,11 +108,12 @@ class TableTransfer(Pattern[Account_co]):
             )
         check_format(format)
         options = ExportOptions(Path(folder), format, where, None if select is None else tuple(select), decrypt)
-        walk = export_walk(self.table, options, self.decoder(decrypt))
+        pool = Pool(self.account, max_per_second, 1)
+        walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
         content = "rows"
         if self.entity_set is not None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
-        return await run_export(walk, content, Pool(self.account, max_per_second, 1), workers, progress)
+        return await run_export(walk, content, pool, workers, progress)
 
     @recipe
     async def restore(

@@ -41,6 +41,10 @@ def restored_table() -> TableTransfer[Any]:
     return TableTransfer(tablepatterns.connect("env"), "Restored")
 
 
+def restored() -> EntitySet[Any, Any]:
+    return EntitySet(tablepatterns.connect("env"), "Restored", BY_ID, derived=[KINDS["near"]])
+
+
 def async_staff() -> EntitySet[Any, Any]:
     return EntitySet(tablepatterns.aio.connect("env"), "Staff", BY_ID, derived=[KINDS["near"]])
 

@@ -244,12 +244,23 @@ class Run:
                     await self._take(task)
             is_complete = True
         finally:
-            self._stopping.set()
-            for executor in [*self._idle, *(executor for _, executor in self._running.values())]:
-                if executor is not None:
-                    executor.shutdown(wait=is_complete or self.workers.source is None, cancel_futures=True)
+            await self._stop(wait=is_complete or self.workers.source is None)
         if self._errors:
             raise RangesFailed(list(self._errors.values()), token_of(self._not_done) or "")
+
+    async def _stop(self, *, wait: bool) -> None:
+        """End what still runs after an error, and all executors.
+
+        :param wait: whether to wait for what runs; threads end with their page
+        """
+        self._stopping.set()
+        for task in self._running:
+            task.cancel()
+        if not self._is_blocking and self._running:
+            await asyncio.wait(self._running)
+        for executor in [*self._idle, *(executor for _, executor in self._running.values())]:
+            if executor is not None:
+                executor.shutdown(wait=wait)
 
     @property
     def _is_inline(self) -> bool:
@@ -341,6 +352,11 @@ class Run:
             if executor is not None:
                 executor.shutdown(wait=False)
                 executor = None
+        except Exception as error:
+            # Errors of the work are returned; this one is of the cluster, such as Dask's for a worker that died
+            if self.workers.source is None:
+                raise
+            outcome = _failure(error)
         if executor is not None:
             self._idle.append(executor)
         if outcome.error is not None:
