@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 
 from tablepatterns.cli.declared import load, run
-from tablepatterns.cli.output import FAILED, Result, command
+from tablepatterns.cli.output import FAILED, DryRun, Result, command
 from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadInput
@@ -116,11 +116,14 @@ def restore(
     max_concurrency: Concurrency = 8,
     workers: Processes = None,
     dask: Cluster = None,
+    dry_run: DryRun = False,
 ) -> Result:
     """Check an export, write its rows to a table or a set, and compare them with what is stored then.
 
-    If it is interrupted, run the same command again.
+    If it is interrupted, run the same command again. A dry run checks the export, and compares it with what is stored.
     """
+    if dry_run:
+        return compare(folder, to, storage)
     transfer: Any = bound_async(transfer_of(to, storage))
     done: dict[str, dict[str, int]] = {}
 
@@ -136,9 +139,8 @@ def restore(
         workers=_workers(workers, dask, to, storage),
     )
     report = run_or_report(work, done, transfer.account)
-    line = (
-        f"{counted(report.rows, 'row')} of the export are in {transfer.table.name}, {count(report.written)} of them new"
-    )
+    written = f"{count(report.written)} of them written now"
+    line = f"{counted(report.rows, 'row')} of the export are in {transfer.table.name}, {written}"
     return Result({"rows": report.rows, "written": report.written}, (line,))
 
 

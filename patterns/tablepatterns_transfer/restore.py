@@ -30,7 +30,10 @@ _KEYS: Final = ("PartitionKey", "RowKey")
 
 @dataclass(frozen=True)
 class ImportProgress(WalkReport):
-    """How many rows of the export were read, and how many of them were written; the others were there already."""
+    """How many rows of the export were read, and how many of them were written; the others were there already.
+
+    In a set, equal entities that were there count as written, and derived rows of the export do not.
+    """
 
     rows: int = 0
     written: int = 0

@@ -40,7 +40,9 @@ def run(*arguments: object, status: int = 0) -> Result:
 def test_a_table_is_exported_imported_and_compared(account: Any, tmp_path: Path) -> None:
     folder = tmp_path / "monday"
     assert run("export", "Staff", "--to", folder).stdout.startswith("900 rows in 1 file: ")
-    assert "900 rows of the export are in Copy, 900 of them new" in run("import", folder, "--to", "Copy").stdout
+    dry = json.loads(run("import", folder, "--to", "Copy", "--dry-run", "--json", status=1).stdout)
+    assert dry["counts"] == {"added": 0, "removed": 900, "changed": 0}
+    assert "900 rows of the export are in Copy, 900 of them written now" in run("import", folder, "--to", "Copy").stdout
     assert "900 equal rows, 0 added, 0 removed, 0 changed" in run("compare", folder, "Copy").stdout
     copy = EntitySet(account, "Copy", BY_ID)
     copy.delete(copy.get(Department="D0", EmployeeId=0))
