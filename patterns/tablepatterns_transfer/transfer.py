@@ -147,11 +147,11 @@ class TableTransfer(Pattern[Account_co]):
         """
         export = Export.open(Path(folder))
         check_content(export.manifest.content, self.entity_set)
-        pool = Pool(self.account, max_per_second, max_concurrency)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         walk = import_walk(export, self.loader(export, if_exists, pool))
         await self.table.create()
         call = partial(import_part, folder=str(folder), if_exists=if_exists, max_concurrency=max_concurrency)
-        report = await walk.run(pool, resume, progress, workers, call)
+        report = await walk.run(pool, resume, progress, shared, call)
         found = await self._compare(export)
         if found.removed or (found.changed and if_exists != "skip"):
             text = f"{self.table.name} differs from the export: {found.summary}"

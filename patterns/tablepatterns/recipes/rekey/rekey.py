@@ -230,7 +230,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         Guide: writing efficiently.
         """
-        pool = Pool(self.account, max_per_second, max_concurrency)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
         await self._require(Phase.COPYING)
@@ -244,7 +244,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
         call = partial(_copy, max_concurrency=max_concurrency, retry_for=retry_for)
-        return await walk.run(pool, resume, progress, workers, call)
+        return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
     async def verify(
