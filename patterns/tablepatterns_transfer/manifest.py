@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -128,22 +129,23 @@ class FileWriter:
         self._writer = kind(self._partial)
         self._keys: list[Keys] = []
         self._rows = 0
-        self._newest: str | None = None
+        self._newest: datetime | None = None
 
     def write(self, rows: Sequence[Entity]) -> None:
         """Append rows, at least one."""
         self._writer.write(rows)
         self._rows += len(rows)
         self._keys = [*self._keys[:1], *((row["PartitionKey"], row["RowKey"]) for row in (rows[0], rows[-1]))]
-        times = [row.timestamp.isoformat() for row in rows if row.timestamp is not None]
-        self._newest = max([*times, *([self._newest] if self._newest else [])], default=None)
+        times = [time for row in rows if (time := row.timestamp) is not None]
+        self._newest = max(times if self._newest is None else [*times, self._newest], default=None)
 
     def close(self) -> FileEntry:
         """Finish the file."""
         self._writer.close()
         digest = _sha256(self._partial)
         self._partial.replace(self._path)
-        return FileEntry(self._path.name, self._rows, digest, self._keys[0], self._keys[-1], self._newest)
+        newest = None if self._newest is None else self._newest.isoformat()
+        return FileEntry(self._path.name, self._rows, digest, self._keys[0], self._keys[-1], newest)
 
     def discard(self) -> None:
         """Delete the file, which is incomplete."""

@@ -100,7 +100,10 @@ class ParquetWriter:
         columns: list[list[Any]] = []
         inexact: dict[int, dict[str, Any]] = {}
         for name, kind in self._columns.items():
-            columns.append([self._cell(row.get(name), kind, name, at, inexact) for at, row in enumerate(self._rows)])
+            values = [row.get(name) for row in self._rows]
+            if not {type(value) for value in values} <= {kind, type(None)}:
+                values = [self._cell(value, kind, name, at, inexact) for at, value in enumerate(values)]
+            columns.append([None if value is None else str(value) for value in values] if kind is UUID else values)
         for at, row in enumerate(self._rows):
             if not self._columns.keys() >= row.keys():
                 more = {name: value for name, value in row.items() if name not in self._columns}
@@ -118,7 +121,7 @@ class ParquetWriter:
     @staticmethod
     def _cell(value: Any, kind: type, name: str, at: int, inexact: dict[int, dict[str, Any]]) -> Any:
         if value is None or type(value) is kind:
-            return str(value) if kind is UUID and value is not None else value
+            return value
         if isinstance(value, Ticks) and kind is datetime:
             inexact.setdefault(at, {})[name] = value
             return value.datetime()
