@@ -1,0 +1,198 @@
+"""Write the rows of a table to files, one for each range of keys, and the manifest last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tablepatterns.entity import Entity
+from tablepatterns.errors import BadInput
+from tablepatterns.filters import Filter
+from tablepatterns.jobs import Workers
+from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
+from tablepatterns.limits import SYSTEM_PROPERTIES
+from tablepatterns.rate_limit import Pace, Pool
+from tablepatterns.sdk.table import Page, Table
+
+from .manifest import CHECKPOINT, MANIFEST, FileEntry, FileWriter, Manifest, order_of, write_text
+
+Decode: TypeAlias = Callable[[Entity], Coroutine[Any, Any, Entity | None]]
+"""Returns the entity of a set in a row, None for another row."""
+
+
+@dataclass(frozen=True)
+class ExportProgress(WalkReport):
+    """How many rows are in complete files, and these files; the token is None at the end."""
+
+    rows: int = 0
+    files: tuple[FileEntry, ...] = ()
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to export, and to where."""
+
+    folder: Path
+    format: str
+    where: Filter | None
+    select: tuple[str, ...] | None
+    decrypt: bool
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """Reads what is to be exported of a table."""
+
+    table: Table
+    options: ExportOptions
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        condition, select = self.options.where, self.options.select
+        if size == 1:
+            # A probe for keys: with the condition, the service might read many rows to find one
+            return await self.table.page(where, size=1, token=token, select=SYSTEM_PROPERTIES[:2])
+        if where is None or condition is None:
+            where = condition if where is None else where
+        else:
+            where &= condition
+        names = None if select is None else [*SYSTEM_PROPERTIES, *select]
+        return await self.table.page(where, size=size, token=token, select=names)
+
+
+@dataclass(frozen=True)
+class ExportWalk(Walk[ExportProgress]):
+    """Writes the rows of each range to a file.
+
+    :param decode: for entities of a set; None for rows
+    """
+
+    table: str
+    options: ExportOptions
+    decode: Decode | None
+    pace: Pace
+
+    async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
+        """Write the rows of some pages to one file; none if there are no rows."""
+        writer: FileWriter | None = None
+        rows_written = 0
+        try:
+            async for page in pages:
+                rows: Sequence[Entity] = page.rows
+                for _ in () if self.pace.is_unlimited else rows:
+                    await self.pace.turn()
+                if self.decode is not None:
+                    rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
+                if rows:
+                    writer = writer or FileWriter(self.options.folder, self.options.format)
+                    writer.write(rows)
+                    rows_written += len(rows)
+        except BaseException:
+            if writer is not None:
+                writer.discard()
+            raise
+        return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
+
+
+def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pace: Pace) -> ExportWalk:
+    """Return the work of an export."""
+
+    async def write_page(page: TablePage) -> ExportProgress:
+        async def pages() -> AsyncIterator[TablePage]:
+            yield page
+
+        return await walk.process_pages(pages())
+
+    walk = ExportWalk(
+        "export", [_Selected(table, options)], write_page, ExportProgress(), table.name, options, decode, pace
+    )
+    return walk
+
+
+def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
+    """Export one range, in the process of a worker."""
+    pool = Pool(transfer.account, how["max_per_second"], 1)
+    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool.pace)
+    return walk.run(pool, None, None, how["workers"])
+
+
+async def run_export(
+    walk: ExportWalk,
+    content: str,
+    pool: Pool,
+    workers: int | Workers,
+    progress: Callable[[ExportProgress], None] | None,
+) -> Manifest:
+    """Export a table, and write the manifest; an interrupted export is continued."""
+    account, options, table = pool.account, walk.options, walk.table
+    where = None if options.where is None else str(options.where)
+    arguments: dict[str, Any] = {"table": table, "content": content, "format": options.format, "where": where}
+    arguments["select"] = options.select and list(options.select)
+    checkpoint = _Checkpoint(options.folder, arguments)
+    done, started = checkpoint.start(account.now().isoformat())
+
+    def keep(report: ExportProgress) -> None:
+        checkpoint.keep(done + report, started)
+        if progress is not None:
+            progress(done + report)
+
+    report = done
+    if not checkpoint.is_complete:
+        report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
+    files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
+    newest = max((file.newest for file in files if file.newest), default=None)
+    finished = account.now().isoformat()
+    manifest = Manifest(
+        table, content, options.format, started, finished, where, options.select, newest, report.rows, files
+    )
+    write_text(options.folder / MANIFEST, manifest.text())
+    checkpoint.delete()
+    return manifest
+
+
+class _Checkpoint:
+    """What an unfinished export has done, in a file of its folder.
+
+    :param arguments: those of the export; another one does not continue it
+    """
+
+    def __init__(self, folder: Path, arguments: dict[str, Any]) -> None:
+        self._path = folder / CHECKPOINT
+        self._folder = folder
+        self._arguments = arguments
+        self.is_complete = False
+
+    def start(self, now: str) -> tuple[ExportProgress, str]:
+        """Return what an interrupted export has done, and when it started."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if (self._folder / MANIFEST).exists():
+            raise BadInput("folder", str(self._folder), "it has an export already", "choose another folder")
+        if not self._path.exists():
+            if any(self._folder.iterdir()):
+                raise BadInput("folder", str(self._folder), "it is not empty", "choose another folder")
+            self.keep(ExportProgress(), now)
+            return ExportProgress(), now
+        state = json.loads(self._path.read_text(encoding="utf-8"))
+        if state["arguments"] != self._arguments:
+            rule = "it has another export, which was interrupted"
+            raise BadInput("folder", str(self._folder), rule, "finish that one, or choose another folder")
+        files = tuple(
+            FileEntry(**file | {"first": tuple(file["first"]), "last": tuple(file["last"])}) for file in state["files"]
+        )
+        self.is_complete = bool(files) and state["token"] is None
+        return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
+
+    def keep(self, done: ExportProgress, started: str) -> None:
+        """Keep what is done."""
+        state = {"arguments": self._arguments, "started": started, "token": done.token}
+        write_text(self._path, json.dumps(state | {"files": [asdict(file) for file in done.files]}))
+
+    def delete(self) -> None:
+        """Delete the file, and those that workers left when they died."""
+        for path in self._folder.glob("*.partial"):
+            path.unlink(missing_ok=True)
+        self._path.unlink()
