@@ -278,7 +278,7 @@ class Snapshots:
         key = _class_of(value), value
         saved = self._atoms.get(key)
         if saved is None:
-            saved = self._atoms[key] = _SavedValue(*self._digests(repr(value)), partial(_identity, value))
+            saved = self._atoms[key] = _SavedValue(*self._digests(repr(value)), lambda: value)
         return saved
 
     def _save_list(self, value: list[Any]) -> _SavedValue:
@@ -319,7 +319,7 @@ class Snapshots:
         )
 
     def _save_identity(self, value: Any) -> _SavedValue:
-        return _SavedValue(digest_of(id(value)), b"", partial(_identity, value))
+        return _SavedValue(digest_of(id(value)), b"", lambda: value)
 
     def _save_count(self, value: Any) -> _SavedValue:
         # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)",
@@ -335,9 +335,7 @@ class Snapshots:
             exact_digest = digest_of(exact_digest, parts)
         if isinstance(value, Message):
             _, named_digest = self._digests(repr(_plain(value._replace(number=0))))
-        saved = self._values.setdefault(
-            exact_digest, _SavedValue(exact_digest, named_digest, partial(_identity, value))
-        )
+        saved = self._values.setdefault(exact_digest, _SavedValue(exact_digest, named_digest, lambda: value))
         self._constants[id(value)] = value, saved
         return saved
 
@@ -372,10 +370,6 @@ def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str
 
 def _class_of(value: object) -> Any:
     return type(value)
-
-
-def _identity(value: Any) -> Any:
-    return value
 
 
 def _order(key: Any) -> str:
