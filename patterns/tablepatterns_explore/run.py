@@ -57,7 +57,7 @@ class _Step(NamedTuple):
 
     def path(self) -> list[_Step]:
         """Return the steps from the start to this one."""
-        steps = [self]
+        steps: list[_Step] = [self]
         while (before := steps[-1].before) is not None:
             steps.append(before)
         return steps[::-1]

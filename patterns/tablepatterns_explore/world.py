@@ -58,7 +58,7 @@ class SteppedLock:
         self._is_held = False
 
     async def __aenter__(self) -> None:
-        self._world._learner.locks += 1
+        self._world.learner.locks += 1
         while self._is_held:
             await self._world.sleep(_LOOK_SECONDS)
         self._is_held = True
@@ -384,20 +384,20 @@ class World:
     def now(self) -> datetime:
         """Return the time; the code that asks has learned it."""
         now = self.stamps.now()
-        self._learner.learn(now)
+        self.learner.learn(now)
         return now.datetime()
 
     def _check_running(self) -> None:
-        if self._learner.has_crashed:
+        if self.learner.has_crashed:
             raise Crashed
 
     @contextmanager
     def within(self, index: int) -> Generator[None, None, None]:
         """Let what happens be done by one of the concurrent calls of the running code."""
-        with self._learner.within(index):
-            self._chance.turn_to(self._learner.turn())
+        with self.learner.within(index):
+            self._chance.turn_to(self.learner.turn())
             yield
-        self._chance.turn_to(self._learner.turn())
+        self._chance.turn_to(self.learner.turn())
 
     # -- what the schedule does
 
@@ -412,7 +412,7 @@ class World:
 
     def turn_to(self, who: str, learner: Learner | None = None) -> None:
         """Let everything that happens from now on be done by this one."""
-        self._learner = learner or Learner(who)
+        self.learner = learner or Learner(who)
         self._chance.turn_to(who)
         self.stamps.turn_to(who)
 
@@ -476,7 +476,7 @@ class _ConcurrentCalls(Generic[T]):
         self._admit()
         # Which error is the first depends on the order, and so does which calls still begin
         if self._error is not None or not self._are_independent:
-            self._world._learner.note_order(index)
+            self._world.learner.note_order(index)
 
     def results(self) -> list[T]:
         """Return the results, or raise the first error."""
@@ -492,11 +492,11 @@ class _ConcurrentCalls(Generic[T]):
     def _step(self, index: int, point: Point | None = None) -> None:
         earlier_points = {waiting for waiting, owner in self.owners.items() if owner == index}
         self.owners = {waiting: owner for waiting, owner in self.owners.items() if owner != index}
-        locks = self._world._learner.locks
+        locks = self._world.learner.locks
         with self._world.within(index):
             points = self._advance_call(index, point)
         # A lock protects something that the calls share
-        self._are_independent &= self._world._learner.locks == locks
+        self._are_independent &= self._world.learner.locks == locks
         for waiting in points:
             if waiting not in earlier_points:
                 waiting.strand = (index + 1, *waiting.strand)

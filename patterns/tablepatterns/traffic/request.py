@@ -101,14 +101,14 @@ def purpose_of(service: str, root: str, method: str, url: str, headers: Mapping[
     :param root: the path of the account's endpoint, "" if the host name contains the account
     :param headers: the request's `DISTINCTIVE_HEADERS`
     """
-    if service == "table":
-        return _table(method, url, root, headers)
     address = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
     path = address.path.removeprefix(root).lstrip("/")
-    first, _, below = path.partition("/")
-    if not first:
+    if not path:
         return RequestPurpose(_account(service, method, query))
+    if service == "table":
+        return _table(method, unquote(path), query, headers)
+    first, _, below = path.partition("/")
     if service == "queue":
         return _queue(method, first, below, query)
     return _blob(method, unquote(first), unquote(below), query, headers)
@@ -122,23 +122,7 @@ def _account(service: str, method: str, query: Mapping[str, str]) -> str:
     return _OF_ACCOUNT.get((read, restype, comp), _UNKNOWN).format(service.capitalize())
 
 
-def parameter(parameters: str, name: str) -> str:
-    """Return a parameter of a URL, "" if it is not there; faster than all of them, which logs of gigabytes need."""
-    for pair in parameters.split("&"):
-        parameter_name, _, value = pair.partition("=")
-        if parameter_name == name or unquote(parameter_name) == name:
-            return unquote(value.replace("+", " "))
-    return ""
-
-
-def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> RequestPurpose:
-    address, _, parameters = url.partition("?")
-    path = address.partition("//")[2].partition("/")[2]
-    name = unquote(f"/{path}".removeprefix(root).lstrip("/"))
-    if not name:
-        return RequestPurpose(
-            _account("table", method, {field: parameter(parameters, field) for field in ("restype", "comp")})
-        )
+def _table(method: str, name: str, query: Mapping[str, str], headers: Mapping[str, str]) -> RequestPurpose:
     if name == "$batch":
         return RequestPurpose("Transaction")
     if name == "Tables":
@@ -149,11 +133,11 @@ def _table(method: str, url: str, root: str, headers: Mapping[str, str]) -> Requ
     if entity:
         return RequestPurpose(_write(method, headers), entity["table"], entity["key"].replace("''", "'"))
     table = name.removesuffix("()")
-    if parameter(parameters, "comp") == "acl":
+    if query.get("comp") == "acl":
         return RequestPurpose("GetTableACL" if method == "GET" else "SetTableACL", table)
     if method == "POST":
         return RequestPurpose("InsertEntity", table)
-    return RequestPurpose("QueryEntities", table, None, parameter(parameters, "$filter"))
+    return RequestPurpose("QueryEntities", table, None, query.get("$filter", ""))
 
 
 def _write(method: str, headers: Mapping[str, str]) -> str:
