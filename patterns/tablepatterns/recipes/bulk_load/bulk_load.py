@@ -7,8 +7,7 @@ import json
 import threading
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -236,8 +235,12 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         plan.renew(await self._replan(run, at_stake) if run.planner.looks_up else at_stake)
         if not plan.unconfirmed:
             return
-        with _retrying(run.planner):
+        try:
             await self._submit_next(run, plan, len(plan.unconfirmed))
+        except LoadStopped as stopped:
+            if not run.planner.lost_race(stopped.error):
+                raise
+            raise Overtaken from stopped.error
 
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
@@ -395,17 +398,6 @@ class Tally:
         self.progress = progress
         if self._report is not None:
             check_has_run("progress", self._report(progress))
-
-
-@contextmanager
-def _retrying(planner: Planner) -> Generator[None, None, None]:
-    """Convert a lost race to `Overtaken`, which is retried."""
-    try:
-        yield
-    except LoadStopped as stopped:
-        if not planner.lost_race(stopped.error):
-            raise
-        raise Overtaken from stopped.error
 
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:

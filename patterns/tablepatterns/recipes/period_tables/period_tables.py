@@ -379,20 +379,16 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
             allow = max(allow, QueryClass.PARTITION_SCAN)
-            where = self._within(earliest, latest, where)
+            bounds: Filter = prop(self.at) >= earliest
+            if latest is not None:
+                bounds = bounds & (prop(self.at) <= latest)
+            where = bounds if where is None else bounds & where
         key_fields = fields_of(span, fields_of(key, fields))
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
-
-    def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
-        """Return the filter for an instant that is not part of the key."""
-        span: Filter = prop(self.at) >= earliest
-        if latest is not None:
-            span = span & (prop(self.at) <= latest)
-        return span if where is None else span & where
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:

@@ -207,7 +207,6 @@ class WideEntity(SetCalls[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table that errors name."""
         return f"table {self.table.name}"
 
     async def _one(self, selection: Selection) -> E | None:
@@ -399,7 +398,8 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float,
     ) -> Stored:
         """Write the parts, in one transaction or under a new generation, after validating everything."""
-        if self._is_small(writes):
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and payload_of(writes) < self.transaction_bytes
+        if len(writes) == 1 or fits:
             await _run_before(before, writes)
             return stored_after_write(old, parts, old.generation, await self._submit(old, writes))
         if before:
@@ -428,10 +428,6 @@ class WideEntity(SetCalls[Account_co, E]):
             # No other write uses this generation, so if the rows are gone, another writer has removed them
             text = f"another writer removed {writes[0].key} before it was published; read the entity again and retry"
             raise EntityChanged(text) from error
-
-    def _is_small(self, writes: Sequence[Operation]) -> bool:
-        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS
-        return len(writes) == 1 or (fits and payload_of(writes) < self.transaction_bytes)
 
     async def _submit(self, old: Stored, writes: Sequence[Operation]) -> list[Entity]:
         try:
