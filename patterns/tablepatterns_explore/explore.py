@@ -21,8 +21,6 @@ from .scenario import Check, Errors, MakeActors, Scenario
 from .search import Bound, Explored, Search
 from .world import World
 
-__all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
-
 T = TypeVar("T")
 
 

@@ -361,7 +361,9 @@ def describe_failure(failure: ScheduleFailure) -> str:
 
 
 def _format_events(failure: ScheduleFailure) -> list[str]:
-    actions = [_shorten(event.action) for event in failure.events]
+    actions = [
+        event.action if len(event.action) <= _WIDEST else event.action[: _WIDEST - 1] + "…" for event in failure.events
+    ]
     names = max((len(event.label) for event in failure.events), default=0)
     width = max(
         (len(action) for action, event in zip(actions, failure.events, strict=True) if event.outcome), default=0
@@ -370,10 +372,6 @@ def _format_events(failure: ScheduleFailure) -> list[str]:
         f"  {event.label:<{names}}  {action:<{width}}  {event.outcome}".rstrip()
         for action, event in zip(actions, failure.events, strict=True)
     ]
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def _count_text(number: int, noun: str) -> str:

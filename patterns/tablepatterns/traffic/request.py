@@ -267,10 +267,6 @@ def _kind(name: str) -> int:
     return _SKIPPED if is_pythons else _USERS
 
 
-def is_throttled(status: int) -> bool:
-    return status in (429, 503)
-
-
 def is_billed(status: int) -> bool:
     """Whether a request with this status is billed; it is not after a service failure, or without a response."""
     return 0 < status < 500
@@ -285,16 +281,12 @@ def plan_of(text: str) -> Explanation | None:
         return None
 
 
-SEARCHED_ROWS: Final = 100
-"""A range query that reads this many rows without returning them counts as a scan."""
-
-
 def discards_most(examined: int | None, returned: int | None) -> bool:
     """Whether a query reads 100 or more rows that it does not return, and more than it returns; False if unknown."""
     if examined is None or returned is None:
         return False
     discarded = examined - returned
-    return discarded >= SEARCHED_ROWS and discarded > returned
+    return discarded >= 100 and discarded > returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +356,7 @@ class Request:
 
     @property
     def is_throttled(self) -> bool:
-        return is_throttled(self.status)
+        return self.status in (429, 503)
 
     @property
     def is_conflict(self) -> bool:

@@ -249,7 +249,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         )
         for before, after in zip(plans, replanned, strict=True):
             if after is None:
-                run.tally.found_stored(before.position)
+                run.tally.note_stored([before.position], already_stored=1)
         return [plan for plan in replanned if plan is not None]
 
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
@@ -258,7 +258,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
             rows = await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
         except AzureError as error:
             raise LoadStopped(error, chunk.position_of(getattr(error, "index", None))) from error
-        run.tally.committed([entity_plan.position for entity_plan in chunk.entities], chunk.stored_bytes)
+        positions = [entity_plan.position for entity_plan in chunk.entities]
+        run.tally.note_stored(positions, transactions=1, bytes=chunk.stored_bytes)
         return rows
 
 
@@ -376,18 +377,12 @@ class Tally:
         with self._lock:
             self.progress = replace(self.progress, partitions=self.progress.partitions + 1)
 
-    def committed(self, positions: Collection[int], stored_bytes: int) -> None:
+    def note_stored(self, positions: Collection[int], **counts: int) -> None:
+        """Note that entities are stored, and add to counts of the progress."""
         with self._lock:
-            now = self.progress
-            mark = now.mark.with_done(positions)
-            counts = {"transactions": now.transactions + 1, "bytes": now.bytes + stored_bytes}
-            self._change(replace(now, entities=mark.done, mark=mark, **counts))
-
-    def found_stored(self, position: int) -> None:
-        with self._lock:
-            now = self.progress
-            mark = now.mark.with_done([position])
-            self._change(replace(now, entities=mark.done, already_stored=now.already_stored + 1, mark=mark))
+            mark = self.mark.with_done(positions)
+            sums = {name: getattr(self.progress, name) + count for name, count in counts.items()}
+            self._change(replace(self.progress, entities=mark.done, mark=mark, **sums))
 
     def fail(self, error: Exception) -> None:
         """Stop the load; the first error is the one that is raised."""
