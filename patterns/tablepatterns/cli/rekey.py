@@ -12,8 +12,8 @@ from ..errors import BadInput
 from ..figures import count, counted
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import bound_async
-from ..recipes.rekey.difference import Difference, RekeyReport
-from ..recipes.rekey.phase import Phase
+from ..recipes.rekey.dual_writer import Phase
+from ..recipes.rekey.mirror import Difference, RekeyReport
 from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
 from .maintenance import first_lines

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from ...edm import ordinal
 from ...errors import LargeValueMissing, LimitExceeded
 from ...limits import BLOB_NAME_MAX_LENGTH
 from ...sdk.container import BlobFacts
@@ -126,15 +125,6 @@ class Batch:
     blobs: list[ListedBlob] = field(default_factory=list[ListedBlob])
     stray_marks: list[str] = field(default_factory=list[str])
     """Marks without a blob, left by a collection that crashed."""
-
-    @property
-    def first(self) -> str:
-        """The first RowKey of the entities, in the order of the service."""
-        return min((blob.name.key[1] for blob in self.blobs), key=ordinal)
-
-    @property
-    def last(self) -> str:
-        return max((blob.name.key[1] for blob in self.blobs), key=ordinal)
 
     def add(self, name: BlobName, facts: BlobFacts) -> None:
         """Add a blob, or the mark of the previous blob."""

@@ -130,7 +130,7 @@ class LargeProperties(PropertyMapping):
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
-            before.append(_Sending(container, str(blob), name, value))
+            before.append(_sending(container, str(blob), name, value))
             stored[name] = container.blob_url(str(blob))
         return Encoded(stored, tuple(before))
 
@@ -202,27 +202,23 @@ def _link_size(name: str, place: Place) -> int:
     return 1024 + 2 * len(str(BlobName(place.table, place.key, name, "0" * 32, is_text=False)))
 
 
-class _Sending:
-    """The upload of the value of a property, carried out once even if its transaction is retried."""
+def _sending(container: Container, blob: str, name: str, value: Any) -> Action:
+    """Return the upload of the value of a property, which is carried out once even if its transaction is retried."""
+    is_done = False
 
-    def __init__(self, container: Container, blob: str, name: str, value: Any) -> None:
-        self._container = container
-        self._blob = blob
-        self._name = name
-        self._value = value
-        self._is_done = False
-
-    async def __call__(self) -> None:
-        if self._is_done:
+    async def send() -> None:
+        nonlocal is_done
+        if is_done:
             return
-        content: Any = self._value
-        content_type: str | None = None
-        if isinstance(self._value, Upload):
-            content, content_type = self._value.content(self._name), self._value.content_type
-        elif isinstance(self._value, str):
-            content, content_type = self._value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
-        await self._container.upload(self._blob, content, content_type=content_type)
-        self._is_done = True
+        content, content_type = value, None
+        if isinstance(value, Upload):
+            content, content_type = value.content(name), value.content_type
+        elif isinstance(value, str):
+            content, content_type = value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
+        await container.upload(blob, content, content_type=content_type)
+        is_done = True
+
+    return send
 
 
 async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:

@@ -281,12 +281,11 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
             if is_own or not blob.is_of(table, keys_of(row), name):
                 yield str(blob), name, is_own
 
-    async def _batches(self) -> AsyncIterator[Batch]:
+    def _batches(self) -> AsyncIterator[Batch]:
         """Yield the blobs of the entities' large values by partition, with their marks."""
         rows, fields = self._rows, self.large.fields
         blobs = self.container.blobs(prefix_of(rows.table.name))
-        async for batch in batches(blobs, lambda name: name.field in fields and rows.fits(name.key)):
-            yield batch
+        return batches(blobs, lambda name: name.field in fields and rows.fits(name.key))
 
     @property
     def _rows(self) -> StoredEntities:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
+from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ...argument_types import check_least, checked
@@ -203,11 +204,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             check_within(name, period_set.derived)
             check_unnamed(period_set.table, "period tables")
         key = period_set.key if isinstance(period_set, EntitySet) else period_set.rows
-        period_set.table = PeriodTable(
-            period_set.table,
-            lambda operation: self._check_write(start, key, operation),
-            lambda: self._check_drop(start),
-        )
+        check_write, check_drop = partial(self._check_write, start, key), partial(self._check_drop, start)
+        period_set.table = PeriodTable(period_set.table, check_write, check_drop)
         return period_set
 
     def _check_write(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
@@ -379,20 +377,16 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
             allow = max(allow, QueryClass.PARTITION_SCAN)
-            where = self._within(earliest, latest, where)
+            bounds: Filter = prop(self.at) >= earliest
+            if latest is not None:
+                bounds = bounds & (prop(self.at) <= latest)
+            where = bounds if where is None else bounds & where
         key_fields = fields_of(span, fields_of(key, fields))
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
-
-    def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
-        """Return the filter for an instant that is not part of the key."""
-        span: Filter = prop(self.at) >= earliest
-        if latest is not None:
-            span = span & (prop(self.at) <= latest)
-        return span if where is None else span & where
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
@@ -424,11 +418,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         partition_fields = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
         starts = await self._periods_to_read() if partition_fields else []
-        return await self.account.gather(
-            *(self._newest(starts, count, fields) for fields in partition_fields),
-            max_concurrency=max_concurrency,
-            independent=True,
-        )
+        reads = (self._newest(starts, count, fields) for fields in partition_fields)
+        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     def _check_newest_first(self, count: int) -> None:
         check_least("count", count, 0)
@@ -467,17 +458,12 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if not isinstance(series_set, DataSeries):
             rule = "its tables hold entities, and only a DataSeries has points"
             raise BadInput("factory", self.table_prefix, rule, "use range(), or return a DataSeries from the factory")
-        key_fields = fields_of(key, fields)
-        windows = [
-            (
-                start,
-                slots,
-                series_set.fields_at(self.at, start, key_fields) if self.at in series_set.key.fields else key_fields,
-            )
-            for start, slots in slots_before(self.period, series_set.points, count, until)
-        ]
-        for _, _, series_key in windows:
+        key_fields, names_period = fields_of(key, fields), self.at in series_set.key.fields
+        windows: list[tuple[datetime, Sequence[int], Mapping[str, Any]]] = []
+        for start, slots in slots_before(self.period, series_set.points, count, until):
+            series_key = series_set.fields_at(self.at, start, key_fields) if names_period else key_fields
             series_set.key.format(series_key)
+            windows.append((start, slots, series_key))
 
         async def read(start: datetime, slots: Sequence[int], series_key: Mapping[str, Any]) -> list[Any]:
             if not self.is_kept(start):
@@ -519,11 +505,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if cutoff > clock:
             rule = f"it is after the current time {clock.isoformat()}, so some periods may still be written"
             raise BadInput("now", now, rule, "omit it, or pass an instant in the past")
-        return [
-            period_start
-            for period_start in await self._existing(None, None)
-            if period_start < self._retention.first_kept(cutoff)
-        ]
+        first = self._retention.first_kept(cutoff)
+        return [start for start in await self._existing(None, None) if start < first]
 
     @recipe
     async def drop_expired(self, now: datetime | None = None) -> list[str]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 from ...entity import Entity, identify, reading_of, remember, without_none
 from ...entity_set.calls import SetCalls
@@ -32,12 +32,8 @@ from ...recipe import Account, Account_co, located, recipe
 from ...retry import check_retry_for
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter
+from .dual_writer import Act, DualWriter, Phase, State
 from .mirror import same
-from .phase import Phase, State
-
-if TYPE_CHECKING:
-    from .dual_writer import Act
 
 T = TypeVar("T")
 

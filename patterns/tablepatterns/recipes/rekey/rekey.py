@@ -32,12 +32,10 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .difference import Difference, RekeyProgress, RekeyReport
-from .dual_writer import DualWriter
+from .dual_writer import DualWriter, Phase, PhaseStore, State
 from .entities import RekeyedEntities
 from .fence import fenced_table
-from .mirror import Claim
-from .phase import Phase, PhaseStore, State
+from .mirror import Claim, Difference, RekeyProgress, RekeyReport
 
 _BATCH = 100
 """How many entities a message of the copier names."""

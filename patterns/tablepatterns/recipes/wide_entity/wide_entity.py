@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
@@ -47,14 +47,7 @@ from ..wide_parts import (
     Layout,
     Part,
     Stored,
-    batches,
-    merge_operations,
-    payload_of,
-    publishing,
-    rewritten,
     stored,
-    stored_after_write,
-    unpublished,
 )
 
 PART: Final = "WidePart"
@@ -207,7 +200,6 @@ class WideEntity(SetCalls[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table that errors name."""
         return f"table {self.table.name}"
 
     async def _one(self, selection: Selection) -> E | None:
@@ -336,7 +328,7 @@ class WideEntity(SetCalls[Account_co, E]):
         new_properties = self._properties(entity)
         encoded = await self._encoded(old, new_properties, into)
         parts = self._layout.arrange(encoded.fields, old.places)
-        now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
+        now = await self._put(old, parts, old.rewritten(parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
         return self._entity(now, new_properties if self._mappings.mappings else now.fields, into)
 
@@ -344,7 +336,7 @@ class WideEntity(SetCalls[Account_co, E]):
         if not encoded.fields:
             return old
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
-        return await self._put(old, parts, merge_operations(old, parts, encoded.fields), encoded.before, retry_for)
+        return await self._put(old, parts, old.merged(parts, encoded.fields), encoded.before, retry_for)
 
     async def _merge_into_any(
         self, fields: Mapping[str, Any], changed_properties: dict[str, Any], retry_for: float
@@ -399,27 +391,28 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float,
     ) -> Stored:
         """Write the parts, in one transaction or under a new generation, after validating everything."""
-        if self._is_small(writes):
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and _payload(writes) < self.transaction_bytes
+        if len(writes) == 1 or fits:
             await _run_before(before, writes)
-            return stored_after_write(old, parts, old.generation, await self._submit(old, writes))
+            return old.after_write(parts, old.generation, await self._submit(old, writes))
         if before:
-            await _run_before(before, publishing(old, parts, _NO_GENERATION))
+            await _run_before(before, old.publication(parts, _NO_GENERATION))
         return await self._publish(old, parts, retry_for)
 
     async def _publish(self, old: Stored, parts: Sequence[Fields], retry_for: float) -> Stored:
         """Write a value under a new generation, then publish it in the head."""
         generation = uuid4().hex
-        publication = publishing(old, parts, generation)
+        publication = old.publication(parts, generation)
         check_transaction(publication)
         try:
-            for batch in batches(unpublished(old, parts, generation), self.transaction_bytes):
+            for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
         except _CONFLICTS:
             now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
-        return stored_after_write(old, parts, generation, answers)
+        return old.after_write(parts, generation, answers)
 
     async def _submit_unpublished(self, writes: Sequence[Operation]) -> None:
         try:
@@ -428,10 +421,6 @@ class WideEntity(SetCalls[Account_co, E]):
             # No other write uses this generation, so if the rows are gone, another writer has removed them
             text = f"another writer removed {writes[0].key} before it was published; read the entity again and retry"
             raise EntityChanged(text) from error
-
-    def _is_small(self, writes: Sequence[Operation]) -> bool:
-        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS
-        return len(writes) == 1 or (fits and payload_of(writes) < self.transaction_bytes)
 
     async def _submit(self, old: Stored, writes: Sequence[Operation]) -> list[Entity]:
         try:
@@ -531,3 +520,19 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 def part_key(entity_set: WideEntity[Any]) -> Key:
     """Return the key of the parts of wide entities."""
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
+
+
+def _payload(operations: Iterable[Operation]) -> int:
+    return sum(operation.payload_bound for operation in operations)
+
+
+def _batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
+    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
+    batch: list[Operation] = []
+    for operation in operations:
+        if batch and _payload([*batch, operation]) >= most_bytes:
+            yield batch
+            batch = []
+        batch.append(operation)
+    if batch:
+        yield batch
