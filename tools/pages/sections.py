@@ -156,7 +156,7 @@ class Page:
             if len(known) > 1:
                 yield f"`{name}`:"
             yield guarantees.table_of(proof, name)
-            yield from guarantees.not_promised(proof, name)
+            yield guarantees.not_promised(proof, name)
         if known:
             yield "What the columns mean, and which tests explore it: [what is guaranteed](/guarantees.md)."
 
@@ -177,7 +177,7 @@ class Page:
         """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
-            yield "\n".join(f"- {self._linked(each)}: {each.solution}" for each in found)
+            yield "\n".join(f"- {self._linked(each)}: {each.summary}" for each in found)
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
