@@ -264,7 +264,7 @@ def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> No
     page.set_default_timeout(FIRST_RUN)
     plain, patterned = page.locator("tp-play .tp-side").all()
     page.get_by_role("button", name="Insert", exact=True).click()
-    for side, before in ((plain, 1), (patterned, 2)):
+    for side, before in ((plain, 1), (patterned, 3)):
         for number in range(before):
             expect(side.locator(".tp-process > ol > li")).to_have_count(number + 1)
             side.get_by_role("button", name="Send", exact=True).click()

@@ -111,6 +111,21 @@ def test_the_schedule_that_the_explorer_finds_can_be_stepped(name: str) -> None:
         assert after["events"][-1]["text"] == before["waiting"][before["next"]]
 
 
+def test_only_the_unique_index_keeps_an_email_from_a_second_employee() -> None:
+    async def story() -> dict[str, Any]:
+        playground = Playground()
+        await playground.choose("employees")
+        await playground.begin("insert", {"EmployeeId": 223, "Email": "ann@contoso.com"})
+        for side in SIDES:
+            state = await playground.decide(side, "finish")
+        return state["sides"]
+
+    sides = asyncio.run(story())
+    assert sides["plain"]["problems"] == ["2 employees have the email ann@contoso.com, and it finds only one of them."]
+    assert sides["patterned"]["problems"] == []
+    assert sides["patterned"]["process"]["result"].startswith("DuplicateIndexValue: Email 'ann@contoso.com' is already")
+
+
 def test_a_killed_process_sends_nothing_more() -> None:
     async def story() -> tuple[int, int]:
         playground, _ = await state_after_crash("employees", "patterned", 1)

@@ -328,7 +328,8 @@ def _row(partition: str, key: str, properties: str) -> dict[str, Any]:
 
 
 def _properties(properties: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_text(value)}" for name, value in properties.items() if name not in _OWN)
+    shown = [f"{name}={_text(value)}" for name, value in properties.items() if name not in _OWN]
+    return ", ".join([*shown, *(["reserved"] if "IntentId" in properties else [])])
 
 
 def _text(value: Any) -> str:
