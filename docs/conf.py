@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "tools.sphinx_extensions.docstrings",
     "tools.sphinx_extensions.linked_names",
+    "tools.sphinx_extensions.markdown_pages",
     "tools.sphinx_extensions.notebook_pages",
     "tools.sphinx_extensions.run_button",
 ]

@@ -81,7 +81,7 @@ def comparison() -> str:
     designs = "\n".join(
         f"- [{reviewed(name).design.name}]({name}.md) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
     )
-    tree = "\n".join(["```{toctree}", ":hidden:", *DESIGNS, "```"])
+    tree = "\n".join(["<!-- toctree:", *DESIGNS, "-->"])
     return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n{tree}\n"
 
 

@@ -7,11 +7,10 @@ import re
 from tablepatterns.catalog import ENTRIES, CatalogEntry
 from tools import ROOT
 from tools.pages.benchmarks import http_share, speedup
+from tools.pages.homes import page_of
 from tools.pages.markdown import between, table
 
 PAGE = "README.md"
-PAGES = {"rekey": "docs/moving-to-new-keys.md"}
-"""The pages of patterns that are not in the usual folder."""
 FIGURES = {
     "recipes": ("docs/guarantees.md", r"each of these ([\d,]+) recipes"),
     "schedules": ("docs/guarantees.md", r"([\d,]+) schedules ran to the end"),
@@ -64,8 +63,8 @@ def figures() -> dict[str, str]:
 
 
 def _cells(each: CatalogEntry) -> tuple[str, ...]:
-    page = PAGES.get(each.name, f"docs/patterns/{each.name}.md")
-    title = f"[{each.title}]({page})" if (ROOT / page).exists() else each.title
+    page = page_of(each)
+    title = f"[{each.title}](docs/{page})" if page else each.title
     return title, each.summary, f"`{each.classes[0]}`"
 
 

@@ -60,7 +60,7 @@ def in_words(evidence: str) -> str:
         return WORDS[evidence]
     if evidence.startswith("docs:"):
         slug = evidence.removeprefix("docs:")
-        return f"[{'documented' if slug in READ else 'said to be documented'}]({DOCS}{slug})"
+        return f"[{'documented' if slug in READ else 'documented?'}]({DOCS}{slug})"
     if found := re.fullmatch(r"azurite#(\d+)", evidence):
         return f"[Azurite {found[1]}]({AZURITE}{found[1]})"
     if found := re.fullmatch(r"([\w.-]+/([\w.-]+))#(\d+)", evidence):
