@@ -106,8 +106,8 @@ class Metrics:
 class CorsRule:
     """A rule for requests from browsers; every list may be empty."""
 
-    allowed_origins: tuple[str, ...] = ()
     allowed_methods: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0

@@ -243,7 +243,7 @@ def _part(call: BlobCall, number: int, request: InnerRequest) -> bytes:
     headers = {
         **response.headers,
         "x-ms-request-id": call.id,
-        "x-ms-version": call.request.headers.get("x-ms-version", call.default_version),
+        "x-ms-version": call.version,
         "Server": "Windows-Azure-Blob/1.0",
     }
     if response.size:

@@ -176,6 +176,8 @@ def put_blob(call: BlobCall) -> Response:
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
     call.notes.written = 1
+    if kind is Kind.APPEND:
+        return Response(201, written_headers(blob))
     md5 = {} if blob.headers.md5 is None else {"Content-MD5": base64(blob.headers.md5)}
     return Response(201, {**written_headers(blob), **md5, **payload.headers})
 
@@ -191,7 +193,7 @@ def put_block(call: BlobCall) -> Response:
 
 def put_block_list(call: BlobCall) -> Response:
     call.begin("PutBlockList", CREATE)
-    payload = read_payload(call.request)
+    payload = read_payload(call.request, call.version)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.commit(*call.place, entries, draft, terms)
@@ -203,8 +205,7 @@ def append_block(call: BlobCall) -> Response:
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
-    version = headers.get("x-ms-version") or call.default_version
-    if len(payload.content) > _SMALL_APPEND and version < _LARGE_APPENDS:
+    if len(payload.content) > _SMALL_APPEND and call.version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = count(headers, _POSITION), count(headers, _MAX_SIZE)
     blob, offset = call.state.append(
@@ -249,7 +250,9 @@ def _source(call: BlobCall) -> Blob | None:
 
 
 def _payload(call: BlobCall, origin: Blob | None) -> Payload:
-    return read_payload(call.request) if origin is None else Payload.of(source_content(call, origin))
+    if origin is None:
+        return read_payload(call.request, call.version)
+    return Payload.of(source_content(call, origin), call.version)
 
 
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
@@ -307,7 +310,7 @@ def set_metadata(call: BlobCall) -> Response:
 
 def set_tags(call: BlobCall) -> Response:
     call.begin("SetBlobTags", TAGS)
-    tags = read_tags(bytes(read_payload(call.request).content))
+    tags = read_tags(bytes(read_payload(call.request, call.version).content))
     call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
     call.notes.written = 1
     return Response(204, {})

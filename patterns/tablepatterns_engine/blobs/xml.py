@@ -15,7 +15,7 @@ from ..http.headers import http_date, seven_digits
 from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, duration_of
-from .leases import Lease, State
+from .leases import NO_LEASE, Lease, State
 from .listing import Item, Prefix, Uncommitted
 from .state import ContainerProperties
 
@@ -111,6 +111,9 @@ def _unique_tags(tags: list[tuple[str, str]]) -> dict[str, str]:
     return tags_by_name
 
 
+_DEFAULT_TIER: Final = f"<AccessTier>{Tier.HOT.value}</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+
+
 def write_blobs(
     items: Iterable[Item], base: str, container: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
@@ -123,7 +126,8 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     if isinstance(item, Prefix):
         return f"<BlobPrefix>{name_element(item)}</BlobPrefix>"
     if isinstance(item, Uncommitted):
-        properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>"
+        properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>{_DEFAULT_TIER}"
+        properties += _lease(NO_LEASE, now) + optional("ServerEncrypted", False)
         return f"<Blob>{name_element(item)}<Properties>{properties}</Properties></Blob>"
     snapshot = f"<Snapshot>{seven_digits(item.snapshot)}</Snapshot>" if item.snapshot else ""
     metadata = metadata_element(item.metadata) if "metadata" in include else ""
@@ -158,7 +162,7 @@ def _tier(blob: Blob) -> str:
     if blob.kind is not Kind.BLOCK or (blob.snapshot is not None and blob.tier is None):
         return ""
     if blob.tier is None:
-        return f"<AccessTier>{Tier.HOT.value}</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+        return _DEFAULT_TIER
     changed = http_date(blob.tier_changed) if blob.tier_changed else None
     return optional("AccessTier", blob.tier.value) + optional("AccessTierChangeTime", changed)
 

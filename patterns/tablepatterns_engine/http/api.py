@@ -24,7 +24,7 @@ from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts
-from .versions import is_version
+from .versions import drop_newer_headers, is_version
 
 CallT = TypeVar("CallT", bound=AnyCall)
 
@@ -137,8 +137,8 @@ class Api(Generic[CallT]):
         if not response.size:
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id
-        version = sent.get("x-ms-version")
-        headers["x-ms-version"] = call.default_version if version is None else version
+        headers["x-ms-version"] = version = call.version
+        drop_newer_headers(headers, version)
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.ElementTree import fromstring
 
 from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_RETENTION_DAYS
 
 from .. import errors
 from ..errors import ServiceError
@@ -32,11 +33,19 @@ _Value = TypeVar("_Value")
 def read_document(body: bytes, root: str) -> Element:
     try:
         element: Element = fromstring(body, forbid_dtd=True)
-    except (ParseError, ValueError, LookupError) as error:
+    except ParseError as error:
+        line, column = error.position
+        raise _invalid_at(line, column + 1, "Error parsing Xml content") from error
+    except (ValueError, LookupError) as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
     if element.tag != root:
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     return element
+
+
+def _invalid_at(line: int, position: int, reason: str) -> ServiceError:
+    details = errors.INVALID_XML_DOCUMENT.with_details(LineNumber=line, LinePosition=position, Reason=reason)
+    return ServiceError(details)
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
@@ -121,7 +130,8 @@ _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     "bool | None": boolean,
     "int": number,
     "int | None": number,
-    "tuple[str, ...]": lambda text: tuple(text.split(",")),
+    # The service puts prefixes of header names after whole names
+    "tuple[str, ...]": lambda text: tuple(sorted(text.split(","), key=lambda name: name.endswith("*"))),
 }
 """What reads the element of a field, by the field's type."""
 _IRREGULAR_NAMES: Final = {"include_apis": "IncludeAPIs", "retention": "RetentionPolicy"}
@@ -155,9 +165,22 @@ def _write_field(name: str, value: object) -> str:
     return optional(name, ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
 
 
+_DAYS: Final = re.compile(rb"(?i)<Enabled>\s*true\s*</Enabled>\s*<Days>\s*(\d{1,9})\s*</Days>\s*</")
+
+
+def _check_days(body: bytes) -> None:
+    """Reject a retention outside 1 to 365 days, with the place at which the service notices it."""
+    for policy in _DAYS.finditer(body):
+        if not 1 <= int(policy[1]) <= MAX_RETENTION_DAYS:
+            line, start = body.count(b"\n", 0, policy.end()) + 1, body.rfind(b"\n", 0, policy.end())
+            reason = "Retention days must be greater than 0 and less than or equal to 365 days."
+            raise _invalid_at(line, policy.end() - start, reason)
+
+
 def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
     """Return the properties after a request to set some of them; what it does not name stays."""
     root = read_document(body, "StorageServiceProperties")
+    _check_days(body)
     logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
     return ServiceProperties(
         logging=present.logging if logging is None else _read_fields(Logging, logging),

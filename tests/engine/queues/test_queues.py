@@ -14,7 +14,7 @@ from tablepatterns_engine.queues.service import Queues
 from tablepatterns_engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 LENGTH = ("OutOfRangeInput", "The specified resource name length is not within the permissible limits.")
-CHARACTERS = ("InvalidResourceName", "The specified resource name contains invalid characters.")
+CHARACTERS = ("InvalidResourceName", "The specifed resource name contains invalid characters.")
 NOT_FOUND = ("QueueNotFound", "The specified queue does not exist.")
 EXISTS = ("QueueAlreadyExists", "The specified queue already exists.")
 
