@@ -15,12 +15,24 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 from .design.model import DeclaredSet, Design, Query, Shape
 from .key_parts import pieces_of
 from .kinds import kind_of
-from .measure.sample import RANGE_SHARE, equal, found_by, range_share, values_in
+from .measure.sample import (
+    RANGE_SHARE,
+    asked_values,
+    equal,
+    equal_names,
+    found_by,
+    range_share,
+    shared,
+    values_in,
+    values_of,
+)
 from .planner import Way, terms_of
 
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
 """The assumed number of entities that the service reads in five seconds, after which it ends a page."""
+_RANKS: Final = 10_000
+"""The number of the most frequent values whose pages are counted; the others take one page each."""
 
 
 def pages(returned: float, examined: float) -> float:
@@ -30,6 +42,26 @@ def pages(returned: float, examined: float) -> float:
     (1, 2, 1000000)
     """
     return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
+
+
+def mean_pages(shape: Shape, query: Query, returned: float, examined: float) -> float:
+    """Return the mean number of pages of a query that returns and reads so many rows on average.
+
+    A value that many entities have takes several pages, even if the mean value takes one.
+    """
+    single = equal_names(query)
+    skewed = max(single, key=lambda name: values_of(shape, name).exponent, default=None)
+    if skewed is None or query.take is not None:
+        return pages(returned, examined)
+    values, requested = values_of(shape, skewed), asked_values(shape, skewed, single, query.skew)
+    mean, total, left = shared(values, requested), 0.0, 1.0
+    for rank in range(1, min(values.count, _RANKS) + 1):
+        factor = values.share(rank) / mean
+        number = pages(returned * factor, examined * factor)
+        if number == 1:
+            break
+        total, left = total + number * requested.share(rank), left - requested.share(rank)
+    return total + max(0.0, left)
 
 
 @dataclass(frozen=True)
@@ -85,7 +117,7 @@ class SizedDesign:
             within = min(within, wanted * within / max(1.0, matching))
         tables = self._tables_in(declared_set, query, take)
         parts = buckets * tables
-        requests = parts * pages(wanted / parts, within / parts)
+        requests = parts * mean_pages(shape, query, wanted / parts, within / parts)
         more = wanted if way.completes else 0.0
         away = more if way.is_eventual else 0.0
         return Estimate(within + more, wanted + more, requests + more, buckets * tables + away)

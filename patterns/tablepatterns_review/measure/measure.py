@@ -7,11 +7,13 @@ the number of entities are scaled by the expected values of the sample and the w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from statistics import fmean
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -61,6 +63,7 @@ class SampleCost:
     :param follows: whether the derived data that it writes is eventually consistent
     :param sample: the number of sample entities
     :param empty: the size of a response without entities
+    :param listed: how many sample entities are on each list that the write changes, by set and derived data
     """
 
     took: CallCost
@@ -68,6 +71,7 @@ class SampleCost:
     follows: bool
     sample: int
     empty: float = 0.0
+    listed: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
 
 class Measurements:
@@ -233,7 +237,7 @@ def _scaled(
         **cost.took.figures,
     )
     if isinstance(access, Write):
-        return _scaled_write(declared, sample, call, of, access)
+        return _scaled_write(declared, call, of, access, cost)
     if access.archived:
         return call
     way = best_way(of, access)
@@ -241,7 +245,8 @@ def _scaled(
     likely, expected = sample.estimate(of, of_sample), declared.estimate(of, way)
     figures = scaled(way, cost.took, likely, expected, cost.empty, has_declared_results=access.results is not None)
     if way.method == "totals" and way.via is not None:
-        figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, sample, of, way.via))
+        here = equal(sample.shapes[of.name], way.key_fields, access.skew, way.key_fields)
+        figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, of, way.via, here))
     return replace(
         call,
         how=way.call,
@@ -252,9 +257,7 @@ def _scaled(
     )
 
 
-def _scaled_write(
-    declared: SizedDesign, sample: SizedDesign, call: Measured, of: DeclaredSet, write: Write
-) -> Measured:
+def _scaled_write(declared: SizedDesign, call: Measured, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
     is_implied = is_of_archive(of, write) or is_of_retention(of, write)
     call = replace(call, query_class=None, is_implied=is_implied)
     if _drops_tables(of, write):
@@ -262,7 +265,7 @@ def _scaled_write(
     others = atomic_writes(declared.design, of, write)
     lists = ((each, via) for each, other_write in [(of, write), *others] for via in touched(each, other_write))
     # A list is read and written in full
-    more = sum(_longer(declared, sample, each, via) for each, via in lists)
+    more = sum(_longer(declared, each, via, cost.listed.get((each.name, via.name), 0.0)) for each, via in lists)
     text = how(of, write, [other_set for other_set, _ in others])
     return replace(call, how=text, bytes_in=call.bytes_in + more, bytes_out=call.bytes_out + more)
 
@@ -274,16 +277,30 @@ def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
     return declared_set.retention is not None and declared_set.retention.by == "table"
 
 
-def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: Derived) -> float:
-    """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = of.profile(via).table_key
-    size = entry_size(of, via)
-    if key is None or not size:
+def _longer(declared: SizedDesign, of: DeclaredSet, via: Derived, here: float) -> float:
+    """Return how many more bytes a list of entities takes with all entities than with those of the sample, `here`."""
+    names, size = _of_list(of, via), entry_size(of, via)
+    if names is None or not size:
         return 0.0
-    names = [name for name in key.fields if name in of.shape.fields]
-    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (declared, sample))
     # Sent as UTF-8, but stored as UTF-16
-    return max(0.0, there - here) * size / 2
+    return max(0.0, equal(declared.shapes[of.name], names, None, names) - here) * size / 2
+
+
+def _of_list(declared_set: DeclaredSet, via: Derived) -> list[str] | None:
+    """Return the fields whose values the entities on a list share; None if there is no list in a table."""
+    key = declared_set.profile(via).table_key
+    return None if key is None else [name for name in key.fields if name in declared_set.shape.fields]
+
+
+def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield how many stored entities of the sample are on each list that writes change."""
+    for part in parts:
+        stored = stand.samples[part.declared.name].stored
+        for via in touched(part.declared, part.write):
+            names = _of_list(part.declared, via) or ()
+            values = [part.fields.get(name) for name in names]
+            alike = sum([row.get(name) for name in names] == values for row in stored)
+            yield (part.declared.name, via.name), alike
 
 
 # ------------------------------------------------------------------ running the calls on a sample
@@ -361,6 +378,7 @@ def _written(
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
     call_costs: list[CallCost] = []
+    listed = defaultdict[tuple[str, str], list[int]](list)
     rejected = stand.rejected.get(declared_set.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
@@ -370,9 +388,13 @@ def _written(
             is_done = True
         if is_done:
             call_costs.append(one.taken)
+            for name, length in _listed(stand, parts):
+                listed[name].append(length)
         if rejected is not None or len(call_costs) == _WRITES:
             break
-    return SampleCost(mean([(call_cost, 1 / len(call_costs)) for call_cost in call_costs]), rejected, follows, size)
+    cost = mean([(call_cost, 1 / len(call_costs)) for call_cost in call_costs])
+    means = {name: fmean(lengths) for name, lengths in listed.items()}
+    return SampleCost(cost, rejected, follows, size, listed=means)
 
 
 def parts_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -35,7 +36,7 @@ class Question:
 def questions(
     shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
-    """Return about `most` sample calls of an access pattern, with weights; of few partitions, each is read.
+    """Return about `most` sample calls of an access pattern, with weights; of few different calls, each is made.
 
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
@@ -43,39 +44,39 @@ def questions(
     skewed = skewed_field(shape, names)
     if skewed is None or not sample.stored:
         return [Question(0, 1.0)]
-    grouped_by, as_entity = tuple(first) or (skewed,), names_one(shape, names)
+    by = tuple(first) if names_one(shape, names) else tuple(dict.fromkeys((*first, *names)))
     groups: dict[tuple[int, ...], list[int]] = {}
     for number in range(len(sample.stored)):
-        groups.setdefault(tuple(sample.ranks[name][number] for name in grouped_by), []).append(number)
-    weights = {
-        ranks: (len(numbers) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
-        for ranks, numbers in sorted(groups.items())
-    }
-    total = math.fsum(weights.values())
-    remaining_names = [] if as_entity else [name for name in names if name not in grouped_by]
-    if len(groups) <= min(most, _MOST_VALUES):
-        chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
-    else:
-        picks = max(1, min(most, _MOST_VALUES))
+        groups.setdefault(tuple(sample.ranks[name][number] for name in by), []).append(number)
+    partitions = Counter[tuple[int, ...]]()
+    for ranks, numbers in groups.items():
+        partitions[ranks[: len(first)]] += len(numbers)
+
+    def size(ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        return partitions[ranks[: len(first)]], ranks[: len(first)], len(groups[ranks]), ranks
+
+    # By size, so that those which are picked have the mean size
+    weights = _weights({ranks: groups[ranks] for ranks in sorted(groups, key=size)}, by, skewed, query.skew)
+    total, picks = math.fsum(weights.values()), max(1, min(most, _MOST_VALUES))
+    chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
+    if len(chosen) > picks:
         chosen = [(ranks, 1 / picks) for ranks in _quantiles(weights, total, picks)]
     return [
-        Question(_one_of(groups[ranks], sample, remaining_names, at), weight)
+        Question(groups[ranks][int((at * _GOLDEN + 0.5) % 1 * len(groups[ranks]))], weight)
         for at, (ranks, weight) in enumerate(chosen)
     ]
 
 
-def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: float) -> float:
-    """Return how much more often a skewed access pattern uses the first values of its field."""
-    return float(ranks[grouped_by.index(skewed)] ** -skew) if skewed in grouped_by else 1.0
-
-
-def _one_of(numbers: Sequence[int], sample: Sample, remaining_names: Sequence[str], at: int) -> int:
-    """Return an entity of a partition, with other values of the remaining fields each time."""
-    choices = list(numbers)
-    if remaining_names:
-        by_values = {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
-        choices = [by_values[values] for values in sorted(by_values)]
-    return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
+def _weights(
+    groups: Mapping[tuple[int, ...], Sequence[int]], by: Sequence[str], skewed: str, skew: float | None
+) -> dict[tuple[int, ...], float]:
+    """Return how often each group is requested: as often as an entity is of it, or by the rank of its skewed value."""
+    if skew is None or skewed not in by:
+        return {ranks: float(len(numbers)) for ranks, numbers in groups.items()}
+    at, occurring = by.index(skewed), Counter[int]()
+    for ranks, numbers in groups.items():
+        occurring[ranks[at]] += len(numbers)
+    return {ranks: len(numbers) / occurring[ranks[at]] * ranks[at] ** -skew for ranks, numbers in groups.items()}
 
 
 def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: int) -> list[tuple[int, ...]]:
