@@ -26,8 +26,10 @@ from .measure.sample import (
     values_in,
     values_of,
 )
-from .planner import Way, terms_of
+from .planner import Way, mistakes_of, terms_of
 
+_NEVER: Final = ("eq", "gt", "ge")
+"""The operators that are never true for values of another type."""
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
 """The assumed number of entities that the service reads in five seconds, after which it ends a page."""
@@ -156,6 +158,9 @@ class SizedDesign:
 
     def _matching(self, declared_set: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
+        mistakes = [comparison for comparison, _ in mistakes_of(declared_set, query.filter or "true")]
+        if any(comparison in terms_of(expression) and comparison.operator in _NEVER for comparison in mistakes):
+            return 0.0
         shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
         equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
         if "RowKey" in equal_names and "PartitionKey" not in equal_names:

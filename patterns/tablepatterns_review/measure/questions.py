@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -16,7 +16,7 @@ from tablepatterns.key.ranges import Between, Prefix
 
 from ..design.model import DeclaredSet, Query, Shape
 from ..kinds.kind import SampleCall
-from ..planner import Way, partition_as_row
+from ..planner import Way, mistakes_of, partition_as_row
 from .sample import Sample, equal_names, names_one, range_share, skewed_field
 
 _MOST_VALUES: Final = 16
@@ -97,7 +97,8 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
     about = (sample.stored or sample.spare)[question.about]
     select = query.select or None
     if query.filter is not None:
-        sent = filled(parse(query.filter), declared_set.key, about, sample)
+        fixed = {comparison for comparison, _ in mistakes_of(declared_set, query.filter)}
+        sent = filled(parse(query.filter), declared_set.key, about, sample, fixed)
         return SampleCall("filter", where=sent, select=select)
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
     arguments = {name: values[name] for name in way.key_fields if way.via is None or name in values}
@@ -156,21 +157,32 @@ def _condition(name: str, asked: Any) -> Filter:
             return Comparison(name, "eq", asked)
 
 
-def filled(expression: Filter, key: Key, about: dict[str, Any], sample: Sample) -> Filter:
+def filled(
+    expression: Filter, key: Key, about: dict[str, Any], sample: Sample, fixed: Collection[Comparison] = ()
+) -> Filter:
     """Return a declared filter with values of the sample.
 
     `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
     lower and an upper bound contain a tenth of the sample's values.
+
+    :param fixed: the comparisons that are sent as they are
     """
     partition = [row for row in sample.stored if all(row[name] == about[name] for name in key.partition_fields)]
     start = next((number for number, row in enumerate(partition) if row is about), 0)
     turned = [*partition[start:], *partition[:start]] or [about]
-    return _Filling(key, turned, sample.stored).fill(expression)
+    return _Filling(key, turned, sample.stored, fixed).fill(expression)
 
 
 class _Filling:
-    def __init__(self, key: Key, partition: Sequence[Mapping[str, Any]], stored: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        key: Key,
+        partition: Sequence[Mapping[str, Any]],
+        stored: Sequence[Mapping[str, Any]],
+        fixed: Collection[Comparison],
+    ) -> None:
         self._key = key
+        self._fixed = fixed
         self._partition = partition
         self._stored = stored
         self._rows = 0
@@ -183,7 +195,7 @@ class _Filling:
                 return Or(*map(self.fill, terms))
             case Not(term=term):
                 return Not(self.fill(term))
-            case Comparison():
+            case Comparison() if expression not in self._fixed:
                 value = self._value(expression)
                 return expression if value is None else Comparison(expression.name, expression.operator, value)
             case _:

@@ -14,7 +14,7 @@ from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
 from ..model import Finding, Severity
-from ..planner import code_of, is_shared, new_index
+from ..planner import code_of, is_shared, mistakes_of, new_index
 from .context import (
     ONCE_AN_HOUR,
     WASTE_LEVELS,
@@ -189,8 +189,9 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 def _is_served(query: MeasuredQuery) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
     is_frequent_count = query.query.count_only and query.query.rate >= ONCE_AN_HOUR
-    if is_frequent_count or "contains" in query.query.known.values():
-        # Frequent counts and text search have rules of their own
+    is_mistaken = query.query.filter is not None and mistakes_of(query.of, query.query.filter)
+    if is_frequent_count or is_mistaken or "contains" in query.query.known.values():
+        # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
     return by_list or (

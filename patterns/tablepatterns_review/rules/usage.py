@@ -11,6 +11,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from ..design.model import Access, DeclaredSet
 from ..model import Finding, Severity
+from ..planner import mistakes_of
 from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
 from .rule import Rule, entities, listed, part_of, severity_of
 
@@ -49,6 +50,16 @@ DEEP_PAGING: Final = Rule(
     says="{access} reads and skips {skipped} before the {take} that it needs, {rate}.",
     better="Give callers the continuation token of the next page, or let them jump to a value of the key.",
     why_not_automatic="the pages are requested by your code",
+)
+FILTER_MISTAKE: Final = Rule(
+    name="filter-mistake",
+    finds="a filter compares a property that no entity has, or a value of another type than the property",
+    severity="serious",
+    why="Names are case-sensitive, and values of two types are never equal: the service returns nothing, and no error.",
+    guide="Designing for querying",
+    says="{access} sends {comparison}, but {reason}: this condition is {result} for every entity.",
+    better="Send the name as it is stored, and a value of the property's type, such as datetime'2026-01-31T00:00:00Z'.",
+    why_not_automatic="which property and value are meant, only you know",
 )
 LOST_UPDATE: Final = Rule(
     name="lost-update",
@@ -98,6 +109,10 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
     asked, read = query.query, query.measured.examined
+    for comparison, reason in mistakes_of(query.of, asked.filter or "true")[:1]:
+        is_true = comparison.operator in ("ne", "lt", "le") and not reason.startswith("no entity")
+        words = {"comparison": str(comparison), "reason": reason, "result": "true" if is_true else "false"}
+        yield FILTER_MISTAKE.finding(Severity.SERIOUS, query, **words)
     words = {"read": entities(read), "returned": number(wanted(query.measured)), "rate": often(asked.busiest)}
     if parts := [name for name, how in asked.known.items() if how == "contains"]:
         severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
