@@ -26,7 +26,7 @@ from .measure.sample import (
     values_in,
     values_of,
 )
-from .planner import Way, mistakes_of, terms_of
+from .planner import Way, mistakes_of, names_period, terms_of
 
 _NEVER: Final = ("eq", "gt", "ge")
 """The operators that are never true for values of another type."""
@@ -218,7 +218,7 @@ class SizedDesign:
     def _tables_searched(self, declared_set: DeclaredSet, query: Query) -> float:
         """Return how many period tables are searched for an entity: half of them, if its time is unknown."""
         at = kind_of(declared_set).time_field(declared_set)
-        if at is None or query.known.get(at) == "=":
+        if at is None or names_period(declared_set, query):
             return 1.0
         return 1 + (1 + self.tables[declared_set.name]) / 2
 
@@ -226,7 +226,7 @@ class SizedDesign:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         at = kind_of(declared_set).time_field(declared_set)
         how = None if at is None else query.known.get(at)
-        if at is None or how == "=":
+        if at is None or names_period(declared_set, query):
             return 1.0
         tables = self.tables[declared_set.name]
         if how is not None:

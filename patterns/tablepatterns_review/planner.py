@@ -25,8 +25,8 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.storage import connect
 from tablepatterns_engine import Engine
 
-from .design.model import DeclaredSet, Field, FieldType, Match, Query
-from .key_parts import Piece, pieces_of, pieces_of_key
+from .design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
+from .key_parts import Piece, pieces_of, pieces_of_key, span_of
 from .kinds import kind_of
 from .kinds.kind import Method
 
@@ -242,6 +242,18 @@ def knows_partition(declared_set: DeclaredSet, query: Query) -> bool:
         return query.filter is None or "PartitionKey" in query.filter
     known = known_fields(declared_set, query)
     return all(known.get(name) == "=" for name in _without_bucket(declared_set, declared_set.key.partition_fields))
+
+
+def names_period(declared_set: DeclaredSet, query: Query) -> bool:
+    """Whether a query tells the period table of its entities: by their time, or by a day or an hour in their key."""
+    kind = kind_of(declared_set)
+    at, days = kind.time_field(declared_set), kind.period_days(declared_set)
+    if at is None or days is None or query.known.get(at) == "=":
+        return at is not None and query.known.get(at) == "="
+    fields = declared_set.shape.fields
+    times = [piece for piece in pieces_of_key(declared_set.key) if "%" in piece.spec and piece.name in fields]
+    rising = [piece for piece in times if fields[piece.name or ""].order == "rising"]
+    return any(query.known.get(piece.name or "") == "=" and span_of(piece)[0] <= days * DAY for piece in rising)
 
 
 def terms_of(expression: Filter) -> Sequence[Filter]:

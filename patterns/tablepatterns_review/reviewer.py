@@ -18,7 +18,7 @@ from .design.model import Design
 from .measure.measure import Measurements, measure
 from .model import Reviewed
 from .rules import findings
-from .rules.context import RuleContext, waste_severity
+from .rules.context import RuleContext, without_waste
 from .simulation.simulate import simulate
 
 MAX_TESTS: Final = 10_000
@@ -97,10 +97,8 @@ def without_advice(design: Design, prices: PriceTable, measurements: Measurement
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
-    # Scans have their own findings, so a partition is reported as hot only if it would also be hot without them
-    without_scans, _ = simulate_day(
-        design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
-    )
-    context = RuleContext(design, measured_sets, without_scans, account, limits, costs)
+    # Needless reads have their own findings, so a partition or the account is reported only if it would be hot anyway
+    needed_load, needed_account = simulate_day(design, [call for one in measured_sets for call in without_waste(one)])
+    context = RuleContext(design, measured_sets, needed_load, needed_account, limits, costs)
     promised = promises(design, measured_sets)
     return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, findings(context))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,25 +20,10 @@ from typing import Final, Literal
 from tablepatterns.key import Key
 
 from ..design.model import DAY, Field, Shape
-from ..key_parts import Piece, pieces_of
+from ..key_parts import Piece, pieces_of, span_of
 from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
 from .day import STEP, STEPS, moment_of
-
-_SPANS: Final = {
-    "Y": (365.25 * DAY, "year"),
-    "m": (30.44 * DAY, "month"),
-    "d": (float(DAY), "day"),
-    "H": (3600.0, "hour"),
-    "M": (60.0, "minute"),
-    "S": (1.0, "second"),
-}
-
-
-def span_of(piece: Piece) -> tuple[float, str]:
-    """Return how long a time in a key stays the same, in seconds and in words."""
-    directives = re.findall("%(.)", piece.spec)
-    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))
 
 
 @dataclass(frozen=True)

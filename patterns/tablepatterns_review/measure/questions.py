@@ -15,8 +15,9 @@ from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
 
 from ..design.model import DeclaredSet, Query, Shape
+from ..kinds import kind_of
 from ..kinds.kind import SampleCall
-from ..planner import Way, mistakes_of, partition_as_row
+from ..planner import Way, mistakes_of, names_period, partition_as_row
 from .sample import Sample, equal_names, names_one, range_share, skewed_field
 
 _MOST_VALUES: Final = 16
@@ -102,6 +103,10 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
         return SampleCall("filter", where=sent, select=select)
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
     arguments = {name: values[name] for name in way.key_fields if way.via is None or name in values}
+    at = kind_of(declared_set).time_field(declared_set)
+    if at is not None and at not in arguments and names_period(declared_set, query):
+        # The table of the period is asked
+        arguments[at] = about[at]
     where = _conditions(declared_set, way, values)
     return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes)
 

@@ -16,6 +16,7 @@ from ..kinds import kind_of
 from ..model import Finding, Severity
 from ..planner import code_of, is_shared, mistakes_of, new_index
 from .context import (
+    ONCE_A_DAY,
     ONCE_AN_HOUR,
     WASTE_LEVELS,
     MeasuredQuery,
@@ -177,6 +178,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
     for query in context.queries():
         severity = None if _is_served(query) else waste_severity(query.measured)
+        if severity is None and _is_sorted_by_caller(query):
+            severity = Severity.NOTE
         if severity is not None:
             yield _scan(context, query, severity)
         yield from _unwanted_blobs(query)
@@ -197,6 +200,12 @@ def _is_served(query: MeasuredQuery) -> bool:
     return by_list or (
         query.query.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
     )
+
+
+def _is_sorted_by_caller(query: MeasuredQuery) -> bool:
+    """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
+    take, is_read = query.query.take, query.query.filter is None and query.query.rate >= ONCE_A_DAY
+    return take is not None and is_read and not in_order(query) and query.measured.examined > take + query.query.skip
 
 
 def _reads(query: MeasuredQuery) -> str:

@@ -49,12 +49,22 @@ class TestHowMuchAScanMatters:
         assert [each.severity for each in found(measured)] == [Severity.SERIOUS]
 
     @pytest.mark.parametrize(
-        ("rate", "severity"), [(80.1, Severity.SERIOUS), (79.9, Severity.WARNING), (0.05, Severity.WARNING)]
+        ("rate", "requests", "expected"),
+        [
+            (80.1, 1, [Severity.SERIOUS]),
+            (79.9, 1, [Severity.WARNING]),
+            (0.5, 1, [Severity.WARNING]),
+            # An index would take one request, too
+            (0.3, 1, []),
+            (0.3, 2, [Severity.WARNING]),
+        ],
     )
-    def test_in_one_partition_is_that_of_the_busiest(self, rate: float, severity: Severity) -> None:
+    def test_in_one_partition_is_that_of_the_busiest(
+        self, rate: float, requests: int, expected: list[Severity]
+    ) -> None:
         query = Query("by age", {"Department": "=", "Age": "="}, rate=rate)
-        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
-        assert [each.severity for each in found(measured)] == [severity]
+        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501, requests=requests)
+        assert [each.severity for each in found(measured)] == expected
 
     def test_in_one_partition_is_greater_if_the_question_is_skewed(self) -> None:
         query = Query("by age", {"Department": "=", "Age": "="}, rate=40, skew=1.0)

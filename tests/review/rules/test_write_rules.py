@@ -150,8 +150,12 @@ class TestDeletes:
         assert [each.severity for each in found(done(of, write))] == expected
 
     def test_that_are_declared_count_too(self) -> None:
-        write = Write("fire", "delete", rate=1)
+        write = Write("fire", "delete", rate=0.2)
         assert reported(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
+
+    def test_of_entities_that_last_less_than_a_day_are_right(self) -> None:
+        """Tasks that are done leave no table that could be dropped."""
+        assert found(done(EMPLOYEES, Write("fire", "delete", rate=1))) == []
 
     def test_of_tables_are_right(self) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "table"), pattern="period_tables")
