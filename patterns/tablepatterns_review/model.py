@@ -287,13 +287,13 @@ class Consistency:
 
 @dataclass(frozen=True)
 class Effect:
-    """The figures of a design or a call that a change can improve.
+    """The figures of an access pattern, a set or a design that a change can improve.
 
-    :param per: `call` for the figures of one access pattern, `second` for those of the whole design
+    :param per: `call` for the figures of one access pattern, `second` for those of a set or the whole design
     :param requests: the number of round trips
     :param examined: the number of entities that the service reads
-    :param cost_a_month: the cost of the whole design per month
-    :param busiest: the load of the busiest partition, as a share of its target
+    :param cost_a_month: the cost of the access pattern, the set or the whole design per month
+    :param busiest: the load of the busiest partition of the table or the whole design, as a share of its target
     """
 
     per: Literal["call", "second"]
@@ -454,6 +454,7 @@ class Simulation:
 class Reviewed:
     """The complete result of a review, with the worst findings first.
 
+    :param together: the figures of the design without and with all changes of the findings; empty without a change
     :param simulation: a stored sample of the design; only in a detailed review
     """
 
@@ -467,6 +468,7 @@ class Reviewed:
     bill: Bill
     promises: tuple[Consistency, ...] = field(metadata=_json("consistency"))
     findings: tuple[Finding, ...]
+    together: tuple[Effect, ...] = ()
     simulation: Simulation | None = None
 
     @property

@@ -79,13 +79,13 @@ def review_with_changes(
     price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
-    findings, changes = with_tested_advice(
+    findings, changes, together = with_tested_advice(
         reviewed,
         context,
         lambda changed: without_advice(changed, price_table, measurements)[1],
         lambda: measurements.count < most,
     )
-    return replace(reviewed, findings=findings), changes
+    return replace(reviewed, findings=findings, together=together), changes
 
 
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
