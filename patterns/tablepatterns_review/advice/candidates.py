@@ -24,7 +24,7 @@ from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
-from ..planner import index_candidates, is_in_order, spelled, ways
+from ..planner import index_candidates, is_in_order, is_shared, spelled, ways
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
@@ -75,9 +75,16 @@ def _missing_index(target: Target) -> Iterator[Change]:
     if target.asked is not None:
         for way in ways(target.declared, target.asked.query):
             if way.declare is not None:
-                where = "in other partitions" if way.declare.is_eventual else "in the partition"
-                says = f"add the index {way.declare.name!r} {where}, {changes.key_text(way.declare.key)}"
-                yield changes.put_index(target.declared, way.declare, says)
+                index = way.declare
+                where = "in other partitions" if index.is_eventual else "in the partition"
+                own = [name for name in index.key.fields if name not in target.declared.key.fields]
+                # In the partition, a second row with the same key is rejected
+                is_unique = (
+                    index.is_unique if isinstance(index, InterPartitionIndex) else not is_shared(target.declared, own)
+                )
+                unique = "unique " if is_unique else ""
+                says = f"add the {unique}index {index.name!r} {where}, {changes.key_text(index.key)}"
+                yield changes.put_index(target.declared, index, says)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
