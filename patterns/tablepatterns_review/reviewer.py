@@ -15,8 +15,8 @@ from .consistency import promises
 from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
-from .measure.measure import Measurements, measure
-from .model import Reviewed
+from .measure.measure import Measurements, estimated, measure
+from .model import Finding, Measured, Reviewed
 from .rules import findings
 from .rules.context import RuleContext, without_waste
 from .simulation.simulate import simulate
@@ -88,17 +88,30 @@ def review_with_changes(
     return replace(reviewed, findings=findings, together=together), changes
 
 
+def first_findings(design: Design) -> tuple[Finding, ...]:
+    """Return the findings that estimates give, within a second; a review measures, and may correct them.
+
+    :raises BadDesign: parts of the design do not fit together
+    """
+    return _of_calls(with_moves(design), estimated(design), PriceTable.default())[1].findings
+
+
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
     """Return the context of the rules, and the review without tested advice."""
     check(design)
     design = with_moves(design)
-    measured_sets = measure(design, measurements=measurements)
+    return _of_calls(design, measure(design, measurements=measurements), prices)
+
+
+def _of_calls(design: Design, measured_sets: tuple[Measured, ...], prices: PriceTable) -> tuple[RuleContext, Reviewed]:
     heats, account = simulate_day(design, measured_sets)
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
     # Needless reads have their own findings, so a partition or the account is reported only if it would be hot anyway
-    needed_load, needed_account = simulate_day(design, [call for one in measured_sets for call in without_waste(one)])
+    needed_calls = tuple(call for one in measured_sets for call in without_waste(one))
+    is_all_needed = needed_calls == measured_sets
+    needed_load, needed_account = (heats, account) if is_all_needed else simulate_day(design, needed_calls)
     context = RuleContext(design, measured_sets, needed_load, needed_account, limits, costs)
     promised = promises(design, measured_sets)
     return context, Reviewed(design, measured_sets, heats, account, limits, costs, promised, findings(context))

@@ -47,6 +47,8 @@ _WIDE: Final = 20
 _ATTEMPTS: Final = 8
 _WRITES: Final = 4
 """The number of entities written to measure a write."""
+_LATER: Final = 4
+"""The estimated transactions of a copy that follows later: the intent, its deletion, the copy and a check."""
 _EMPTY_TABLE: Final = "ReviewNoRows"
 """The name of a table that stays empty."""
 
@@ -100,10 +102,29 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self)
+            unchanged = {name: cost for part in new for name, cost in self._scaled_queries(part)}
+            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self, unchanged)
             self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
+
+    def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
+        """Yield what queries take beside other derived data, if they do not use it: their cost is known, and scaled."""
+        bare = [_without_derived(of) for of in part.design.sets]
+        for known, costs in self._known:
+            if [_without_derived(of) for of in known.design.sets] != bare or known.tables != part.tables:
+                continue
+            for old, of in zip(known.design.sets, part.design.sets, strict=True):
+                for query, cost in zip(old.queries, costs[of.name], strict=False):
+                    way = best_way(of, query)
+                    if way == best_way(old, query) and not query.archived:
+                        took = scaled(way, cost.took, known.estimate(old, way), part.estimate(of, way), cost.empty)
+                        yield (of.name, query.name), replace(cost, took=took)
+            return
+
+
+def _without_derived(declared_set: DeclaredSet) -> DeclaredSet:
+    return replace(declared_set, derived=(), writes=())
 
 
 def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
@@ -113,6 +134,44 @@ def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | N
     costs = (measurements or Measurements()).of(sample)
     pairs = zip(_accesses_of_sets(design), costs, strict=True)
     return (*(_scaled(sized_design, sample, of, access, cost) for (of, access), cost in pairs), *_of_logs(design))
+
+
+def estimated(design: Design) -> tuple[Measured, ...]:
+    """Return what one call of each access pattern takes by estimate; no entity is generated, and no call is made."""
+    whole = with_implied_writes(design)
+    sizes = declared_sizes(whole)
+    calls = (_estimated(sizes, of, access) for of, access in _accesses_of_sets(whole))
+    return rated(design, (*calls, *_of_logs(design)))
+
+
+def _estimated(sizes: SizedDesign, of: DeclaredSet, access: Query | Write) -> Measured:
+    if isinstance(access, Query) and not access.archived:
+        way = best_way(of, access)
+        rows = sizes.estimate(of, way)
+        took = CallCost(rows.requests, rows.requests, rows.examined, rows.returned, partitions=rows.partitions)
+        return _measured_call(of, access, SampleCost(took, None, way.is_eventual, 0), way)
+    derived = touched(of, access) if isinstance(access, Write) else []
+    later = sum(via.is_eventual for via in derived)
+    is_read_first = isinstance(access, Query) or (access.operation == "update" and not access.overwrite)
+    requests = 1.0 + (is_read_first and isinstance(access, Write)) + _LATER * later
+    took = CallCost(requests, requests, float(is_read_first), written=1.0 + len(derived), partitions=1.0 + later)
+    return _measured_call(of, access, SampleCost(took, None, later > 0, 0))
+
+
+def _measured_call(of: DeclaredSet, access: Query | Write, cost: SampleCost, way: Way | None = None) -> Measured:
+    is_implied = isinstance(access, Write) and (is_of_archive(of, access) or is_of_retention(of, access))
+    return Measured(
+        of=of,
+        access=access,
+        how="Archive.get(...)" if way is None else way.call,
+        via=None if way is None or way.via is None else way.via.name,
+        query_class=None if isinstance(access, Write) else QueryClass.POINT if way is None else way.query_class,
+        follows=cost.follows,
+        sample=cost.sample,
+        rejected=cost.rejected,
+        is_implied=is_implied,
+        **cost.took.figures,
+    )
 
 
 def _accesses_of_sets(design: Design) -> Iterator[tuple[DeclaredSet, Query | Write]]:
@@ -225,17 +284,7 @@ def _scaled(
     declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
 ) -> Measured:
     """Return what a call takes with the declared number of entities, from its cost with a sample."""
-    call = Measured(
-        of=of,
-        access=access,
-        how="Archive.get(...)",
-        via=None,
-        query_class=QueryClass.POINT,
-        follows=cost.follows,
-        sample=cost.sample,
-        rejected=cost.rejected,
-        **cost.took.figures,
-    )
+    call = _measured_call(of, access, cost)
     if isinstance(access, Write):
         return _scaled_write(declared, call, of, access, cost)
     if access.archived:
@@ -258,8 +307,6 @@ def _scaled(
 
 
 def _scaled_write(declared: SizedDesign, call: Measured, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
-    is_implied = is_of_archive(of, write) or is_of_retention(of, write)
-    call = replace(call, query_class=None, is_implied=is_implied)
     if _drops_tables(of, write):
         return replace(call, how="drop_expired()")
     others = atomic_writes(declared.design, of, write)
@@ -306,8 +353,13 @@ def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple
 # ------------------------------------------------------------------ running the calls on a sample
 
 
-def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[SampleCost]]:
-    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
+def run_calls(
+    of: SampleDesign, measurements: Measurements, unchanged: Mapping[tuple[str, str], SampleCost]
+) -> dict[str, list[SampleCost]]:
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set.
+
+    :param unchanged: the costs of queries that are known
+    """
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_EMPTY_TABLE)
@@ -317,7 +369,9 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
         costs: dict[str, list[SampleCost]] = {declared_set.name: [] for declared_set in of.design.sets}
         for declared_set in of.design.sets:
             for query in declared_set.queries:
-                costs[declared_set.name].append(measurements.counted(_asked(stand, declared_set, query, empty)))
+                known = unchanged.get((declared_set.name, query.name))
+                cost = known or measurements.counted(_asked(stand, declared_set, query, empty))
+                costs[declared_set.name].append(cost)
         # Last, since they change the data
         sources = {name: Source(sample) for name, sample in stand.samples.items()}
         for declared_set in of.design.sets:
