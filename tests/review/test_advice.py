@@ -229,3 +229,10 @@ def test_an_effect_is_that_of_the_call_and_not_of_the_whole_bill() -> None:
     assert sign_in.after
     assert sign_in.before.cost_a_month == found.bill.by_subject[sign_in.subject] < found.bill.total
     assert sign_in.after.cost_a_month < 0.01 * sign_in.before.cost_a_month
+
+
+def test_a_change_that_conflicts_takes_no_other_change_with_it() -> None:
+    found, changes = reviewed(FOLDER / "held_out_7" / "feature_votes.toml")
+    made = {each.rule: change is not None for each, change in zip(found.findings, changes, strict=True)}
+    # A set that is spread keeps no count, but another set can still have a unique index
+    assert (made["hot-partition"], made["count-by-reading"], made["index-not-unique"]) == (True, False, True)

@@ -108,17 +108,19 @@ def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[F
 def _together(
     advised: list[Advised], reviewed: Reviewed, simulate: Simulate
 ) -> tuple[list[Advised], tuple[Effect, ...]]:
-    """Return the findings without the changes that cause a serious finding once all others are made, the last first."""
-    while changes := list(dict.fromkeys(id(made.change) for made in advised if made.change is not None)):
-        by_id = {id(made.change): made for made in advised}
-        first = by_id[changes[0]].after
-        after = first if len(changes) == 1 else _all_made([by_id[at].change for at in changes], reviewed, simulate)
-        if after is not None:
-            return advised, (effect_of(reviewed), effect_of(after))
-        advised = [
-            plain for made in advised for plain in (_without(made) if id(made.change) == changes[-1] else [made])
-        ]
-    return advised, ()
+    """Drop the changes that conflict with those of worse findings; return the findings, and the effect of the rest."""
+    changes = list({id(made.change): made.change for made in advised if made.change is not None}.values())
+    kept, after = changes, _all_made(changes, reviewed, simulate)
+    if after is None:
+        kept = []
+        for change in changes:
+            tried = _all_made([*kept, change], reviewed, simulate)
+            if tried is not None:
+                after = tried
+                kept.append(change)
+    is_dropped = {id(change) for change in changes} - {id(change) for change in kept}
+    advised = [one for made in advised for one in (_without(made) if id(made.change) in is_dropped else [made])]
+    return advised, (effect_of(reviewed), effect_of(after)) if kept and after is not None else ()
 
 
 def _without(made: Advised) -> list[Advised]:
@@ -131,12 +133,12 @@ def _without(made: Advised) -> list[Advised]:
     ]
 
 
-def _all_made(changes: Iterable[Change | None], reviewed: Reviewed, simulate: Simulate) -> Reviewed | None:
+def _all_made(changes: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> Reviewed | None:
     """Return the review with all these changes; None if it is rejected, or has a finding that they must not cause."""
     design = reviewed.design
     try:
         for change in changes:
-            design = design if change is None else change.applied(design)
+            design = change.applied(design)
         after = simulate(design)
     except BadInput:
         # Each change was accepted alone, so one of them contradicts another
