@@ -206,7 +206,7 @@ def mistakes_of(declared_set: DeclaredSet, text: str) -> list[tuple[Comparison, 
 
 def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     name, fields = comparison.name, declared_set.shape.fields
-    known = {**{field: fields[field].type for field in fields}, **_SYSTEM_TYPES}
+    known: dict[str, FieldType] = {**{field: fields[field].type for field in fields}, **_SYSTEM_TYPES}
     if name in known:
         stored = known[name]
         is_comparable = _TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))

@@ -83,6 +83,7 @@ def review_with_changes(
         reviewed,
         context,
         lambda changed: without_advice(changed, price_table, measurements)[1],
+        lambda changed: _by_estimate(changed, price_table),
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes
@@ -93,7 +94,12 @@ def first_findings(design: Design) -> tuple[Finding, ...]:
 
     :raises BadDesign: parts of the design do not fit together
     """
-    return _of_calls(with_moves(design), estimated(design), PriceTable.default())[1].findings
+    return _by_estimate(design, PriceTable.default()).findings
+
+
+def _by_estimate(design: Design, prices: PriceTable) -> Reviewed:
+    check(design)
+    return _of_calls(with_moves(design), estimated(design), prices)[1]
 
 
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:

@@ -24,7 +24,11 @@ _LESS: Final = 0.95
 
 
 def with_tested_advice(
-    reviewed: Reviewed, context: RuleContext, simulate: Simulate, may_test: Callable[[], bool]
+    reviewed: Reviewed,
+    context: RuleContext,
+    simulate: Simulate,
+    estimate: Simulate,
+    may_test: Callable[[], bool],
 ) -> tuple[tuple[Finding, ...], tuple[Change | None, ...], tuple[Effect, ...]]:
     """Return the findings with advice that was tried, the change of each, and the effect of all changes together.
 
@@ -55,7 +59,7 @@ def with_tested_advice(
         removed = [other for other in remaining_findings if _key(other) not in there]
         made = Advised(finding, change, after, frozenset(map(_key, removed)), why)
         advised.append(_with(finding, made, reviewed, [other for other in removed if not _is_serious(other)]))
-    advised, together = _together(advised, reviewed, simulate)
+    advised, together = _together(advised, reviewed, simulate, estimate)
     numbered = [replace(made.finding, fix=at if made.change else None) for at, made in enumerate(advised, start=1)]
     return tuple(numbered), tuple(made.change for made in advised), together
 
@@ -106,18 +110,19 @@ def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[F
 
 
 def _together(
-    advised: list[Advised], reviewed: Reviewed, simulate: Simulate
+    advised: list[Advised], reviewed: Reviewed, simulate: Simulate, estimate: Simulate
 ) -> tuple[list[Advised], tuple[Effect, ...]]:
     """Drop the changes that conflict with those of worse findings; return the findings, and the effect of the rest."""
     changes = list({id(made.change): made.change for made in advised if made.change is not None}.values())
     kept, after = changes, _all_made(changes, reviewed, simulate)
-    if after is None:
-        kept = []
-        for change in changes:
-            tried = _all_made([*kept, change], reviewed, simulate)
-            if tried is not None:
-                after = tried
-                kept.append(change)
+    for test in (estimate, simulate):
+        # Estimates find most conflicts; a rejected call is only found by measuring
+        if after is None:
+            kept = list[Change]()
+            for change in changes:
+                if _all_made([*kept, change], reviewed, test) is not None:
+                    kept.append(change)
+            after = _all_made(kept, reviewed, simulate)
     is_dropped = {id(change) for change in changes} - {id(change) for change in kept}
     advised = [one for made in advised for one in (_without(made) if id(made.change) in is_dropped else [made])]
     return advised, (effect_of(reviewed), effect_of(after)) if kept and after is not None else ()
