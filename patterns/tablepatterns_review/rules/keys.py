@@ -228,14 +228,16 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
-    unique.
+    unique. So is a pair of two fields, such as a user and what the user follows, unless most pairs would occur twice.
     """
     shape = declared_set.shape
     of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
-    severity = severity_of(pairs / shape.count, serious=_POSSIBLE, warning=_RARE)
+    is_pair = len(names) == len(of_row) + 1 == 2
+    serious, warning = (_CERTAIN, _CERTAIN) if is_pair else (_POSSIBLE, _RARE)
+    severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
     # If there is about one entity for each combination of values, the combinations are not random
     if pairs < 1 or severity is None or combinations <= _ALL * shape.count:
         return

@@ -21,6 +21,7 @@ _TOO_MANY: Final = 1e9
 _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
+_NEARLY_ALL: Final = 0.9
 DELETE_BY_ENTITY: Final = Rule(
     name="delete-by-entity",
     finds="thousands of entities are deleted one by one every day",
@@ -123,9 +124,11 @@ def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findin
     if (retention is not None and retention.by == "table") or (retention is None and not _ages(declared_set)):
         return
     # As many entities expire as are inserted
-    gone = _rate(context, declared_set, "delete" if retention is None else "insert") * DAY
-    if retention is None and declared_set.shape.count < gone:
-        # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends
+    inserted, deleted = (_rate(context, declared_set, operation) * DAY for operation in ("insert", "delete"))
+    gone = deleted if retention is None else inserted
+    if retention is None and (declared_set.shape.count < gone or deleted < _NEARLY_ALL * inserted):
+        # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
+        # where many stay, such as followers, the others are deleted for another reason than their age
         return
     severity = severity_of(gone, warning=_TEN_THOUSANDS, note=_THOUSANDS)
     if severity is not None:

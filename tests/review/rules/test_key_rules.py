@@ -246,3 +246,11 @@ def test_a_few_expected_collisions_of_many_entities_are_no_finding() -> None:
     for values, expected in ((24_500_000, []), (10_000, [Severity.SERIOUS])):
         own = made(Key("{A}", "{B}"), count=75_000_000, A=Field(distinct=values), B=Field(distinct=values))
         assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize(("row", "expected"), [("{User}", []), ("{First}_{Last}", [Severity.SERIOUS])])
+def test_a_pair_of_references_occurs_once_and_a_name_does_not(row: str, expected: list[Severity]) -> None:
+    """A user stars a repository once; two people of a company can have one name."""
+    fields = {"User": Field(distinct=3_000_000), "First": Field(distinct=3_000), "Last": Field(distinct=1_000)}
+    own = made(Key("{Repo}", row), count=90_000_000, Repo=Field(distinct=1_000_000, skew=0.7), **fields)
+    assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected

@@ -159,6 +159,16 @@ class TestDeletes:
         """Tasks that are done leave no table that could be dropped."""
         assert found(done(EMPLOYEES, Write("fire", "delete", rate=1))) == []
 
+    @pytest.mark.parametrize(("share", "expected"), [(0.3, []), (0.95, ["delete-by-entity"])])
+    def test_of_some_entities_are_no_cleanup(self, share: float, expected: list[str]) -> None:
+        """Users who no longer follow others leave most rows of a growing table; those that expire leave none."""
+        growing = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, growth=6e6))
+        writes = (
+            done(growing, Write("follow", "insert", rate=0.2)),
+            done(growing, Write("leave", "delete", rate=0.2 * share)),
+        )
+        assert [each.rule for each in found(*writes) if each.rule == "delete-by-entity"] == expected
+
     def test_of_tables_are_right(self) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "table"), pattern="period_tables")
         assert found(done(of, Write("hire", "insert", rate=1))) == []
