@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Final, TypeAlias
 
@@ -43,11 +44,12 @@ def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tup
     for measured_set in measured_sets:
         for load in loads_of(design, measured_set):
             by_table[load.table].append(load)
-    heats = [_heat(table, loads) for table, loads in by_table.items()]
+    heats = [_heat(table, tuple(loads)) for table, loads in by_table.items()]
     return tuple(heat for heat in heats if heat is not None), _account(measured_sets)
 
 
-def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
+@lru_cache(maxsize=512)
+def _heat(table: str, loads: tuple[Load, ...]) -> TableLoad | None:
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None

@@ -25,7 +25,7 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
-from ..measure.account import recipe_of_set, sample_key
+from ..measure.account import number_of_tables, recipe_of_set, sample_key
 from ..model import part_of
 from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
 from . import format as tables
@@ -145,8 +145,6 @@ class _SetReader:
     def read(self) -> DeclaredSet | None:
         table, before, own = self.table, len(self.file.problems), tables.settings_of(self.table)
         key = self._key(table.key, self.path, table.name, row=self.kind.row_template(own))
-        if key is not None:
-            self.shape = self.file.corrections.enough(table.name, key, self.shape)
         key, derived = self._rows(key)
         mappings = [
             self.file.create(partial(_mapping, mapping), (*self.path, "mappings", at))
@@ -165,6 +163,7 @@ class _SetReader:
             tuple(mapping for mapping in mappings if mapping is not None),
             retention=table.retention,
         )
+        self.shape = self.file.corrections.enough(table.name, key, self.shape, number_of_tables(declared_set))
         return self._with_recipe(declared_set)
 
     def _with_recipe(self, declared_set: DeclaredSet) -> DeclaredSet | None:

@@ -16,7 +16,7 @@ from ..kinds import kind_of
 from ..measure.sample import names_one, values_in
 from ..model import Finding, Severity, TableLoad
 from ..zipf import Zipf
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity, without_waste
 from .rule import Rule, entities, listed, part_of, severity_of
 
 _LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
@@ -98,7 +98,7 @@ ACCOUNT_TARGET: Final = Rule(
     severity="serious if the account reaches its target, a warning from half of it",
     why="Know the throughput that you need, and stay within the scalability targets.",
     guide=_GUIDE,
-    says="All access patterns together send {peak} requests a second at their peak, {of_target}{most}.",
+    says="{all}, the access patterns send {peak} requests a second at their peak, {of_target}{most}.",
     better=(
         "Move sets that share no transaction to other accounts, batch writes in entity group transactions, or read "
         "less."
@@ -193,12 +193,14 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
 def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWrite | None:
     """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
     accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
-    here = [access for access in accesses if access.of.table == heat.table and waste_severity(access.measured) is None]
+    here = [access for access in accesses if access.of.table == heat.table]
     return max(here, key=_load_of_busiest, default=None)
 
 
 def _load_of_busiest(access: MeasuredQuery | MeasuredWrite) -> float:
-    measured = access.measured
+    measured = next(without_waste(access.measured), None)
+    if measured is None:
+        return 0.0
     work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
     return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
 
@@ -226,7 +228,7 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
     is_scanned = any(
         query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries()
     )
-    before = "apart from scans, " if is_scanned else ""
+    before = "even without needless reads, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     after = "" if heat.over_target_from is None else f", and exceeds it from {time_of_day(heat.over_target_from)} on"
     return f"{before}partition {hottest.partition!r} of {heat.table} handles up to {peak}{after}"
@@ -241,14 +243,18 @@ def _account(context: RuleContext) -> Iterator[Finding]:
     severity = severity_of(peak, serious=target, warning=target / _NEAR)
     if severity is None:
         return
-    busiest = max(context.measured, key=lambda call: call.requests * call.access.busiest, default=None)
+    calls = (call for call in context.measured if waste_severity(call) is None)
+    busiest = max(calls, key=lambda call: call.requests * call.access.busiest, default=None)
     part = busiest.requests * busiest.access.busiest / peak if busiest else 0.0
     most = (
         f"; {busiest.access.name!r} of {busiest.of.name} sends {share(min(1.0, part))} of them"
         if busiest is not None and part >= _MOST
         else ""
     )
-    yield ACCOUNT_TARGET.finding(severity, "account", peak=number(peak), of_target=of_target(peak / target), most=most)
+    words = {"peak": number(peak), "of_target": of_target(peak / target), "most": most}
+    is_scanned = any(waste_severity(call) is not None for call in context.measured)
+    words["all"] = "Together, and even without needless reads" if is_scanned else "Together"
+    yield ACCOUNT_TARGET.finding(severity, "account", **words)
 
 
 def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:

@@ -8,16 +8,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
-from tablepatterns.figures import number, often
+from tablepatterns.figures import number, often, size
 from tablepatterns.key import Key
+from tablepatterns.limits import KIB
 
-from ..design.model import DeclaredSet, Field
+from ..capacity.load import moves, touches
+from ..capacity.sizes import value_bytes
+from ..design.model import DAY, DeclaredSet, Field
 from ..key_parts import pieces_of
 from ..measure.sample import found_by, names_one, values_of
 from ..model import Finding, Severity
 from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
-from .rule import Rule, entities, listed, part_of
+from .rule import Rule, entities, listed, part_of, severity_of
 
 _BUSY: Final = 1.0
 _MANY: Final = 10_000
@@ -82,6 +85,29 @@ COLLIDING_INDEX_KEYS: Final = Rule(
     pattern="compound_key",
     about="index",
 )
+_LARGE: Final = KIB
+_NEEDLESS: Final = 2**30
+NEEDLESS_COPIES: Final = Rule(
+    name="needless-copies",
+    finds="an index copies a large property that none of its queries reads",
+    severity=f"a warning if the copies take {size(_NEEDLESS)}, or {number(_MANY)} a day are written; otherwise a note",
+    why="A copy is stored, billed and sent with each change: include only what the queries of the index read.",
+    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    says="{index} copies {names} of {set}, which none of its queries reads: {bytes} in each row, {all} in total.",
+    better="Include only the properties that its queries read.",
+    about="index",
+)
+INDEX_KEY_CHANGES: Final = Rule(
+    name="index-key-changes",
+    finds="writes change the key of an index more often than queries read it",
+    severity=f"a warning from {number(_READS_AGAIN)} changes a second, a note from {number(_BUSY)}",
+    why="The key of a row cannot change: the row of the index is deleted and another one inserted.",
+    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
+    says="{access} changes {names}, which is part of the key of {index}, {rate}; queries read the index {reads}.",
+    better="Index a value that changes less often, such as a larger area or a longer period, and filter what it finds.",
+    why_not_automatic="a value that changes less often must be chosen",
+    about="index",
+)
 _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
 """Names of numeric fields whose values come from outside the program."""
 
@@ -93,6 +119,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         for index, profile in declared_set.profiles():
             if profile.layout is not None:
                 yield from _keys_of(declared_set, index, profile.layout.key)
+                yield from _changing_keys(context, declared_set, index, profile.layout.key)
+                yield from _needless_copies(context, declared_set, index, profile.layout)
     for query in context.queries():
         yield from _second_read(query)
 
@@ -197,6 +225,50 @@ def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Fi
         yield COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, subject, rest=rest, **words)
     elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own_names):
         yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, subject, names=listed(own_names), **words)
+
+
+def _changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+    """Yield a finding if more rows of an index move than are found by it; one that is never read is unused."""
+    writes = [write for write in context.writes_of(declared_set) if moves(declared_set, index, write.write)]
+    reads = sum(query.query.rate for query in context.queries_of(declared_set) if query.via is index)
+    rate = sum(write.write.rate for write in writes)
+    severity = severity_of(rate, warning=_READS_AGAIN, note=_BUSY)
+    if severity is None or not 0 < reads < rate:
+        return
+    subject, words = _words(declared_set, index)
+    most = max(writes, key=lambda write: write.write.rate)
+    names = listed([name for name in key.fields if name in (most.write.changes or key.fields)])
+    words |= {"access": repr(most.write.name), "names": names, "rate": often(rate), "reads": often(reads)}
+    yield INDEX_KEY_CHANGES.finding(severity, subject, **words)
+
+
+def needed_of(context: RuleContext, declared_set: DeclaredSet, index: Derived) -> set[str] | None:
+    """Return the properties that the queries of an index read; None if it has none, or one reads all."""
+    queries = [query.query for query in context.queries_of(declared_set) if query.via is index]
+    if not queries or not all(query.select for query in queries):
+        return None
+    return {name for query in queries for name in (*query.select, *query.known, (query.order or "").lstrip("-"))}
+
+
+def _needless_copies(
+    context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout
+) -> Iterator[Finding]:
+    needed, fields = needed_of(context, declared_set, index), declared_set.shape.fields
+    if needed is None:
+        return
+    stored = fields.keys() - declared_set.in_blobs() if layout.include is None else layout.include
+    copied = (fields.keys() & stored) - needed - {*layout.key.fields}
+    sizes = {name: value_bytes(field) for name, field in fields.items() if name in copied}
+    names = [name for name, value_size in sizes.items() if value_size >= _LARGE]
+    if not names:
+        return
+    per_row = sum(sizes[name] for name in names)
+    total = per_row * context.entities_then(declared_set)
+    writes = [write.write for write in context.writes_of(declared_set) if touches(declared_set, index, write.write)]
+    is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
+    subject, words = _words(declared_set, index)
+    words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
+    yield NEEDLESS_COPIES.finding(Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words)
 
 
 def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
@@ -12,18 +13,19 @@ from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
 from ..capacity.load import busiest_share
-from ..capacity.partitions import span_of
 from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
-from ..key_parts import pieces_of, pieces_of_key
+from ..key_parts import pieces_of, pieces_of_key, span_of
 from ..kinds import kind_of
+from ..measure.account import number_of_tables
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
 from ..planner import is_sorted
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
-from .rule import Rule, entities, listed
+from .rule import Rule, entities, listed, severity_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
+_RARE: Final = 1e-6
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
@@ -139,11 +141,20 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
         yield from chain.from_iterable(map(_changing, context.writes_of(declared_set)))
+        in_table = _in_one_table(declared_set)
         if declared_set.name not in too_few and not kind_of(declared_set).has_unique_keys:
-            yield from _colliding(context, declared_set)
+            yield from _colliding(context, in_table)
         yield from _unsafe(declared_set)
         yield from _text(context, declared_set)
-        yield from _narrow(context, declared_set)
+        yield from _narrow(context, in_table)
+
+
+def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
+    """Return a set with the entities of one period, whose keys only have to be unique and wide enough among these."""
+    tables, shape = number_of_tables(declared_set), declared_set.shape
+    if tables == 1:
+        return declared_set
+    return replace(declared_set, shape=replace(shape, count=math.ceil(shape.count / tables), growth=0.0))
 
 
 def _flawed(context: RuleContext) -> Iterator[Finding]:
@@ -217,22 +228,25 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
-    unique.
+    unique. So is a pair of two fields, such as a user and what the user follows, unless most pairs would occur twice.
     """
     shape = declared_set.shape
     of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
+    is_pair = len(names) == len(of_row) + 1 == 2
+    serious, warning = (_CERTAIN, _CERTAIN) if is_pair else (_POSSIBLE, _RARE)
+    severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
     # If there is about one entity for each combination of values, the combinations are not random
-    if pairs < 1 or combinations <= _ALL * shape.count:
+    if pairs < 1 or severity is None or combinations <= _ALL * shape.count:
         return
     says = (
         f"The key of {declared_set.name} consists of {listed(names)}, of which no combination is unique: among "
         f"{entities(shape.count)}, about {number(pairs)} pairs have the same key."
     )
     better = f"Append an id to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared_set, says, better)
+    yield COLLIDING_KEYS.finding(severity, declared_set, says, better)
 
 
 _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tablepatterns.figures import amount, number, often, size, years_from_now
+from tablepatterns.figures import amount, number, often, plural, size, years_from_now
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import (
     MAX_CUSTOM_PROPERTIES,
@@ -17,10 +17,12 @@ from tablepatterns.limits import (
     PARTITION_ENTITIES_PER_SECOND,
 )
 
+from ..capacity.load import busiest_share, partitions_of
 from ..design.model import DeclaredSet, Field
+from ..measure.account import number_of_tables
 from ..model import Finding, LimitUse, Severity
 from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, waste_severity
-from .rule import Rule, entities, part_of
+from .rule import Rule, entities, part_of, severity_of
 
 _LEVELS: Final = "serious if it is exceeded within the declared growth, a warning if it grows to 90% of it"
 _NEAR: Final = 0.9
@@ -161,6 +163,20 @@ LONG_ANSWER: Final = Rule(
     why_not_automatic="the answer must be divided, or fewer results be read, by your code",
     about="query",
 )
+_LARGE_PARTITION: Final = 1e8
+_GROWING_PARTITION: Final = 1e7
+LARGE_PARTITION: Final = Rule(
+    name="large-partition",
+    finds="one partition holds a large part of a set, and grows with it",
+    severity=f"a warning from {number(_LARGE_PARTITION)} entities within the declared growth, a note from "
+    f"{number(_GROWING_PARTITION)}",
+    why="One server serves a partition, however large it is: it cannot be divided, and a read of all of it takes long.",
+    guide="Choosing an appropriate PartitionKey",
+    says="The largest partition of {set} has {now}{growth}: to read all of it takes {hours} at its target.",
+    better="Add a field to the PartitionKey that divides it, such as the month of a timestamp, or store it by period.",
+    pattern="compound_key",
+    why_not_automatic="queries must know the field that divides it",
+)
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
 _MOST_POINTS: Final = 10_000
@@ -206,6 +222,20 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     yield from _rejected(context)
     for declared_set in context.design.sets:
         yield from _slots(context, declared_set)
+        yield from _large_partition(context, declared_set)
+
+
+def _large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    shape, key, partitions = declared_set.shape, declared_set.key, partitions_of(declared_set)
+    share = busiest_share(shape, key.partition_fields) / partitions.buckets
+    counts = [count * share for count in (shape.count, context.entities_then(declared_set))]
+    severity = severity_of(max(counts), warning=_LARGE_PARTITION, note=_GROWING_PARTITION)
+    if severity is None or partitions.multiply or number_of_tables(declared_set) > 1:
+        return
+    now, then = map(entities, counts)
+    words = {"now": now, "growth": f", and {then} at the end of the growth" if then != now else ""}
+    words["hours"] = plural(round(max(counts) / PARTITION_ENTITIES_PER_SECOND / 3600, 1), "hour")
+    yield LARGE_PARTITION.finding(severity, declared_set, **words)
 
 
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:

@@ -14,8 +14,9 @@ from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
 from ..model import Finding, Severity
-from ..planner import code_of, is_shared, new_index
+from ..planner import code_of, is_shared, mistakes_of, new_index
 from .context import (
+    ONCE_A_DAY,
     ONCE_AN_HOUR,
     WASTE_LEVELS,
     MeasuredQuery,
@@ -176,6 +177,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
     for query in context.queries():
         severity = None if _is_served(query) else waste_severity(query.measured)
+        if severity is None and _is_sorted_by_caller(query):
+            severity = Severity.NOTE
         if severity is not None:
             yield _scan(context, query, severity)
         yield from _unwanted_blobs(query)
@@ -188,13 +191,20 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 def _is_served(query: MeasuredQuery) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
     is_frequent_count = query.query.count_only and query.query.rate >= ONCE_AN_HOUR
-    if is_frequent_count or "contains" in query.query.known.values():
-        # Frequent counts and text search have rules of their own
+    is_mistaken = query.query.filter is not None and mistakes_of(query.of, query.query.filter)
+    if is_frequent_count or is_mistaken or "contains" in query.query.known.values():
+        # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
     return by_list or (
         query.query.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
     )
+
+
+def _is_sorted_by_caller(query: MeasuredQuery) -> bool:
+    """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
+    take, is_read = query.query.take, query.query.filter is None and query.query.rate >= ONCE_A_DAY
+    return take is not None and is_read and not in_order(query) and query.measured.examined > take + query.query.skip
 
 
 def _reads(query: MeasuredQuery) -> str:

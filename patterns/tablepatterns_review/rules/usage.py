@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import inf
 from typing import Final
@@ -9,8 +10,9 @@ from typing import Final
 from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import MAX_PAGE_ENTITIES
 
-from ..design.model import Access, DeclaredSet
+from ..design.model import Access, DeclaredSet, Field
 from ..model import Finding, Severity
+from ..planner import mistakes_of
 from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
 from .rule import Rule, entities, listed, part_of, severity_of
 
@@ -49,6 +51,21 @@ DEEP_PAGING: Final = Rule(
     says="{access} reads and skips {skipped} before the {take} that it needs, {rate}.",
     better="Give callers the continuation token of the next page, or let them jump to a value of the key.",
     why_not_automatic="the pages are requested by your code",
+)
+_SHORT: Final = 256
+_ADDED_UP: Final = re.compile(
+    r"count|total|sum|balance|amount|stock|quantity|clicks|likes|views|hits|points|left|used", re.IGNORECASE
+)
+"""Names of fields whose new value is computed from the old one."""
+FILTER_MISTAKE: Final = Rule(
+    name="filter-mistake",
+    finds="a filter compares a property that no entity has, or a value of another type than the property",
+    severity="serious",
+    why="Names are case-sensitive, and values of two types are never equal: the service returns nothing, and no error.",
+    guide="Designing for querying",
+    says="{access} sends {comparison}, but {reason}: this condition is {result} for every entity.",
+    better="Send the name as it is stored, and a value of the property's type, such as datetime'2026-01-31T00:00:00Z'.",
+    why_not_automatic="which property and value are meant, only you know",
 )
 LOST_UPDATE: Final = Rule(
     name="lost-update",
@@ -98,6 +115,10 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
     asked, read = query.query, query.measured.examined
+    for comparison, reason in mistakes_of(query.of, asked.filter or "true")[:1]:
+        is_true = comparison.operator in ("ne", "lt", "le") and not reason.startswith("no entity")
+        words = {"comparison": str(comparison), "reason": reason, "result": "true" if is_true else "false"}
+        yield FILTER_MISTAKE.finding(Severity.SERIOUS, query, **words)
     words = {"read": entities(read), "returned": number(wanted(query.measured)), "rate": often(asked.busiest)}
     if parts := [name for name, how in asked.known.items() if how == "contains"]:
         severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
@@ -115,7 +136,7 @@ def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
 
 def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
-    if write.operation != "update" or not write.overwrite:
+    if write.operation != "update" or not write.overwrite or _is_latest_state(done):
         return
     own, writers = set(write.changes), write.writers
     for other in (other.write for other in context.writes_of(done.of) if other.write is not write):
@@ -124,6 +145,19 @@ def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
     if writers > 1:
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
         yield LOST_UPDATE.finding(Severity.WARNING, done, changes=changes, writers=plural(writers, "writer"), rate=rate)
+
+
+def _is_latest_state(done: MeasuredWrite) -> bool:
+    """Whether a write stores what was observed at a time, such as a position: the last writer is right.
+
+    What is added up, and long values that grow, depend on the value before.
+    """
+    fields = [(name, done.of.shape.fields.get(name, Field())) for name in done.write.changes]
+    is_timed = any(field.type == "datetime" and field.order == "rising" for _, field in fields)
+    is_added = any(
+        _ADDED_UP.search(name) or (field.type in ("string", "binary") and field.size > _SHORT) for name, field in fields
+    )
+    return is_timed and not is_added
 
 
 def _access(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
