@@ -36,6 +36,11 @@ def main(storage: Storage) -> None:
     for key in found.removed:
         print("removed:", key)
 
+    # -- changes
+    changes = table.export(backups / "tuesday", since=backups / "monday")
+    print(changes.rows, "rows, and", changes.deleted.rows, "deleted")
+    print(table.compare(backups / "tuesday").are_none)
+
     # -- restore
     restored = TableTransfer(storage, "Restored")
     print(restored.restore(backups / "monday"))
@@ -52,8 +57,8 @@ def main(storage: Storage) -> None:
     print(verify(copy, by_email).is_clean)
 
     # -- exports
-    table.export(backups / "tuesday")
-    print(compare_exports(backups / "monday", backups / "tuesday").summary)
+    table.export(backups / "wednesday")
+    print(compare_exports(backups / "monday", backups / "wednesday").summary)
     # -- end
 
 

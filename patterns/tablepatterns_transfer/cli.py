@@ -69,6 +69,9 @@ def export(
     where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
     select: Annotated[list[str] | None, typer.Option(help="A property; several times; by default, all.")] = None,
     decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt the entities of a set.")] = False,
+    since: Annotated[
+        Path | None, typer.Option(help="An earlier export: only what changed or was deleted since.")
+    ] = None,
     max_per_second: Annotated[float | None, typer.Option(help="The most rows a second.")] = None,
     workers: Processes = None,
     dask: Cluster = None,
@@ -79,7 +82,7 @@ def export(
     """
     by_workers = _workers(workers, dask, name, storage) or 1
     transfer: Any = bound_async(transfer_of(name, storage))
-    options: dict[str, Any] = {"format": format_.value, "select": select, "decrypt": decrypt}
+    options: dict[str, Any] = {"format": format_.value, "select": select, "decrypt": decrypt, "since": since}
     done: dict[str, dict[str, int]] = {}
 
     def keep(report: ExportProgress) -> None:

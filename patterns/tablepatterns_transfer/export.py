@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tablepatterns.entity import Entity
+from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.errors import BadInput
-from tablepatterns.filters import Filter
+from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs import Workers
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.rate_limit import Pace, Pool
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import CHECKPOINT, MANIFEST, FileEntry, FileWriter, Manifest, order_of, write_text
+from .manifest import CHECKPOINT, DELETED, MANIFEST, Export, FileEntry, FileWriter, Manifest, order_of, write_text
+
+_LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
+"""The service rejects requests of a clock that differs more from its own."""
 
 Decode: TypeAlias = Callable[[Entity], Coroutine[Any, Any, Entity | None]]
 """Returns the entity of a set in a row, None for another row."""
@@ -42,6 +47,8 @@ class ExportOptions:
     where: Filter | None
     select: tuple[str, ...] | None
     decrypt: bool
+    since: datetime | None = None
+    """Only rows with this Timestamp or a later one; None for all rows."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +59,14 @@ class _Selected:
     options: ExportOptions
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        condition, select = self.options.where, self.options.select
+        select = self.options.select
         if size == 1:
-            # A probe for keys: with the condition, the service might read many rows to find one
+            # A probe for keys: with the conditions, the service might read many rows to find one
             return await self.table.page(where, size=1, token=token, select=SYSTEM_PROPERTIES[:2])
-        if where is None or condition is None:
-            where = condition if where is None else where
-        else:
-            where &= condition
+        since = None if self.options.since is None else prop("Timestamp") >= self.options.since
+        for condition in (self.options.where, since):
+            if condition is not None:
+                where = condition if where is None else where & condition
         names = None if select is None else [*SYSTEM_PROPERTIES, *select]
         return await self.table.page(where, size=size, token=token, select=names)
 
@@ -71,7 +78,7 @@ class ExportWalk(Walk[ExportProgress]):
     :param decode: for entities of a set; None for rows
     """
 
-    table: str
+    table: Table
     options: ExportOptions
     decode: Decode | None
     pace: Pace
@@ -108,7 +115,7 @@ def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pac
         return await walk.process_pages(pages())
 
     walk = ExportWalk(
-        "export", [_Selected(table, options)], write_page, ExportProgress(), table.name, options, decode, pace
+        "export", [_Selected(table, options)], write_page, ExportProgress(), table, options, decode, pace
     )
     return walk
 
@@ -126,12 +133,18 @@ async def run_export(
     pool: Pool,
     workers: int | Workers,
     progress: Callable[[ExportProgress], None] | None,
+    base: Export | None,
 ) -> Manifest:
-    """Export a table, and write the manifest; an interrupted export is continued."""
-    account, options, table = pool.account, walk.options, walk.table
+    """Export a table, and write the manifest; an interrupted export is continued.
+
+    :param base: the export whose changes are exported; None to export all
+    """
+    account, options, table = pool.account, walk.options, walk.table.name
     where = None if options.where is None else str(options.where)
     arguments: dict[str, Any] = {"table": table, "content": content, "format": options.format, "where": where}
     arguments["select"] = options.select and list(options.select)
+    continued = None if base is None else (base.place_from(options.folder), base.manifest.digest)
+    arguments["base"] = continued and list(continued)
     checkpoint = _Checkpoint(options.folder, arguments)
     done, started = checkpoint.start(account.now().isoformat())
 
@@ -145,13 +158,60 @@ async def run_export(
         report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
     files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
     newest = max((file.newest for file in files if file.newest), default=None)
+    deleted = None if base is None else await _write_deleted(base, walk.table, options.folder)
     finished = account.now().isoformat()
     manifest = Manifest(
-        table, content, options.format, started, finished, where, options.select, newest, report.rows, files
+        table,
+        content,
+        options.format,
+        started,
+        finished,
+        where,
+        options.select,
+        newest,
+        report.rows,
+        files,
+        continued,
+        deleted,
     )
     write_text(options.folder / MANIFEST, manifest.text())
     checkpoint.delete()
     return manifest
+
+
+def check_base(base: Manifest, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
+    """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
+
+    It is earlier than the start of that export: a row may have changed after it was read, and by another clock. A row
+    that is exported twice does no harm.
+    """
+    if base.where is not None:
+        rule = "that export has a filter, and a row that changed may no longer match it"
+        raise BadInput("since", base.where, rule, "export the table without a filter first")
+    own = {"table": table, "content": content, "select": select}
+    for name, value in own.items():
+        if getattr(base, name) != value:
+            rule = f"the {name} of that export is {getattr(base, name)!r}, and this one's is {value!r}"
+            raise BadInput("since", base.table, rule, "export the changes as the whole was exported")
+    return datetime.fromisoformat(base.started) - _LARGEST_CLOCK_SKEW
+
+
+async def _write_deleted(base: Export, table: Table, folder: Path) -> FileEntry | None:
+    """Write the keys of an earlier export that the table has no more. Cost: 1 transaction for each 1,000 rows.
+
+    It runs after the changed rows were read: a row that is deleted after that is in the export of the next changes.
+    """
+    writer: FileWriter | None = None
+    stored = table.query(None, select=SYSTEM_PROPERTIES[:2])
+    row = await anext(stored, None)
+    for exported in base.all_rows():
+        keys = keys_of(exported)
+        while row is not None and order_of(keys_of(row)) < order_of(keys):
+            row = await anext(stored, None)
+        if row is None or keys_of(row) != keys:
+            writer = writer or FileWriter(folder, "jsonl", DELETED)
+            writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
+    return None if writer is None else writer.close()
 
 
 class _Checkpoint:
@@ -180,9 +240,7 @@ class _Checkpoint:
         if state["arguments"] != self._arguments:
             rule = "it has another export, which was interrupted"
             raise BadInput("folder", str(self._folder), rule, "finish that one, or choose another folder")
-        files = tuple(
-            FileEntry(**file | {"first": tuple(file["first"]), "last": tuple(file["last"])}) for file in state["files"]
-        )
+        files = tuple(map(FileEntry.of, state["files"]))
         self.is_complete = bool(files) and state["token"] is None
         return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import import_module
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from tablepatterns.edm import ordinal
 from tablepatterns.entity import Entity
-from tablepatterns.entity_set.derived import Keys
+from tablepatterns.entity_set.derived import Keys, keys_of
 
 from .errors import BadExport
 from .lines import LineWriter, read_lines
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINT: Final = "unfinished.json"
+DELETED: Final = "deleted.keys"
+"""The file with the keys of the rows that were deleted since another export, as JSON Lines."""
 _VERSION: Final = 1
 _BLOCK: Final = 1 << 20
 
@@ -46,6 +51,12 @@ class FileEntry:
     last: Keys
     newest: str | None
 
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> FileEntry:
+        """Return the entry that was written as JSON."""
+        first, last = (tuple(content.pop(name)) for name in ("first", "last"))
+        return cls(**content, first=first, last=last)
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -56,6 +67,8 @@ class Manifest:
     :param started: when the export started, by the clock of the account, and when it was `finished`
     :param where: the filter, and the properties that were selected; None for all
     :param newest: the latest Timestamp
+    :param base: the export whose changes this one has, as a path from its folder, and its digest; None if it is whole
+    :param deleted: the keys of the rows that were deleted since that one
     """
 
     table: str
@@ -68,12 +81,18 @@ class Manifest:
     newest: str | None
     rows: int
     files: tuple[FileEntry, ...]
+    base: tuple[str, str] | None = None
+    deleted: FileEntry | None = None
     version: int = _VERSION
 
+    @property
+    def digest(self) -> str:
+        """What tells this manifest from any other one."""
+        return _digest(asdict(self))
+
     def text(self) -> str:
-        """Return the manifest as JSON, with a digest of itself."""
-        content = asdict(self)
-        return json.dumps(content | {"sha256": _digest(content)}, indent=1)
+        """Return the manifest as JSON, with its digest."""
+        return json.dumps(asdict(self) | {"sha256": self.digest}, indent=1)
 
     @classmethod
     def parse(cls, text: str, place: str) -> Manifest:
@@ -82,12 +101,14 @@ class Manifest:
             content = json.loads(text)
             stated, version = content.pop("sha256"), content["version"]
             if version == _VERSION and stated == _digest(content):
-                files = (
-                    FileEntry(**file | {"first": tuple(file["first"]), "last": tuple(file["last"])})
-                    for file in content.pop("files")
+                files, select, base, deleted = (content.pop(name) for name in ("files", "select", "base", "deleted"))
+                return cls(
+                    **content,
+                    files=tuple(map(FileEntry.of, files)),
+                    select=select and tuple(select),
+                    base=base and tuple(base),
+                    deleted=deleted and FileEntry.of(deleted),
                 )
-                select = content.pop("select")
-                return cls(**content, files=tuple(files), select=None if select is None else tuple(select))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BadExport(place, "its manifest cannot be read", "export the table again") from error
         rule = "its manifest was changed" if version == _VERSION else f"its format has the version {version!r}"
@@ -122,9 +143,9 @@ class FileWriter:
     A file that a worker left when it died has another name, so it never becomes a part of the export.
     """
 
-    def __init__(self, folder: Path, file_format: str) -> None:
+    def __init__(self, folder: Path, file_format: str, name: str | None = None) -> None:
         kind: Any = LineWriter if file_format == "jsonl" else _parquet().ParquetWriter
-        self._path = folder / f"rows-{uuid4().hex}{kind.ENDING}"
+        self._path = folder / (name or f"rows-{uuid4().hex}{kind.ENDING}")
         self._partial = self._path.with_name(self._path.name + ".partial")
         self._writer = kind(self._partial)
         self._keys: list[Keys] = []
@@ -164,13 +185,15 @@ def write_text(path: Path, text: str) -> None:
 class Export:
     """A complete export in a folder.
 
-    Opening it checks the manifest, and that each file is the one that was written. Cost: each file is read once.
+    Opening it checks the manifest, and that each file is the one that was written, also those of the exports that it
+    continues. Cost: each file is read once.
 
     :raises BadExport: the export is incomplete, or a file is missing, was changed, added or exchanged
     """
 
     folder: Path
     manifest: Manifest
+    base: Export | None = None
 
     @classmethod
     def open(cls, folder: Path, *, is_checked: bool = False) -> Export:
@@ -194,7 +217,7 @@ class Export:
             or sum(file.rows for file in files) != manifest.rows
         ):
             raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
-        for file in files:
+        for file in [*files, *([manifest.deleted] if manifest.deleted else [])]:
             content = folder / file.name
             if content.parent != folder or not content.is_file():
                 raise BadExport(
@@ -202,7 +225,16 @@ class Export:
                 )
             if not is_checked and _sha256(content) != file.sha256:
                 raise BadExport(str(content), "it is not the file that was written", "copy it again, or export again")
-        return cls(folder, manifest)
+        if manifest.base is None:
+            return cls(folder, manifest)
+        base = cls.open(folder / manifest.base[0], is_checked=is_checked)
+        if base.manifest.digest != manifest.base[1]:
+            raise BadExport(str(base.folder), "it is not the export that was continued", "put that one there")
+        return cls(folder, manifest, base)
+
+    def place_from(self, folder: Path) -> str:
+        """Return the path of this export from another folder."""
+        return Path(os.path.relpath(self.folder, folder)).as_posix()
 
     def rows(self, file: FileEntry) -> Iterator[Entity]:
         """Yield the rows of a file."""
@@ -212,6 +244,27 @@ class Export:
         yield from read(self.folder / file.name)
 
     def all_rows(self) -> Iterator[Entity]:
-        """Yield all rows, in the order of their keys."""
-        for file in self.manifest.files:
-            yield from self.rows(file)
+        """Yield all rows, in the order of their keys: those of the exports that this one continues, with its changes."""
+        own = chain.from_iterable(map(self.rows, self.manifest.files))
+        if self.base is None:
+            return own
+        return _changed(self.base.all_rows(), own, self.deleted_rows())
+
+    def deleted_rows(self) -> Iterator[Entity]:
+        """Yield the keys of the rows that were deleted since the export that this one continues, as rows."""
+        return iter(()) if self.manifest.deleted is None else read_lines(self.folder / self.manifest.deleted.name)
+
+
+def _changed(*sources: Iterator[Entity]) -> Iterator[Entity]:
+    """Yield the rows of a base, with those that changed since, and without those that were deleted since."""
+    ranked = [_with_rank(rows, rank) for rank, rows in enumerate(sources)]
+    by_key = groupby(heapq.merge(*ranked, key=itemgetter(0, 1)), key=itemgetter(0))
+    for _, versions in by_key:
+        # A row may be in all three: it changed, and was deleted later
+        *_, (_, rank, row) = versions
+        if rank < len(sources) - 1:
+            yield row
+
+
+def _with_rank(rows: Iterator[Entity], rank: int) -> Iterator[tuple[tuple[str, str], int, Entity]]:
+    return ((order_of(keys_of(row)), rank, row) for row in rows)

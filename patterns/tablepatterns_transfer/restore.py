@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -22,7 +23,7 @@ from tablepatterns.same_value import same_value
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import Export, FileEntry
+from .manifest import Export
 
 IfExists: TypeAlias = Literal["fail", "skip", "replace"]
 _KEYS: Final = ("PartitionKey", "RowKey")
@@ -41,12 +42,15 @@ class ImportProgress(WalkReport):
 
 
 class FileRows:
-    """The rows of a file in pages, as a `Walk` reads those of a table; a token is the number of rows before it."""
+    """The rows of an export in pages, as a `Walk` reads those of a table; a token is the number of rows before it.
+
+    :param read: returns the rows from the first one on
+    """
 
     is_unfiltered: Final = True
 
-    def __init__(self, export: Export, file: FileEntry) -> None:
-        self._export, self._file = export, file
+    def __init__(self, read: Callable[[], Iterator[Entity]]) -> None:
+        self._read = read
         self._rows: Iterator[Entity] = iter(())
         self._position = -1
 
@@ -54,10 +58,10 @@ class FileRows:
         """Read one page of rows."""
         start = int(token or 0)
         if start != self._position:
-            self._rows = islice(self._export.rows(self._file), start, None)
+            self._rows = islice(self._read(), start, None)
         rows = tuple(islice(self._rows, size))
         self._position = start + len(rows)
-        return Page(rows, str(self._position) if self._position < self._file.rows else None)
+        return Page(rows, str(self._position) if len(rows) == size else None)
 
 
 class Loader(Protocol):
@@ -184,7 +188,9 @@ def import_walk(export: Export, loader: Loader) -> Walk[ImportProgress]:
     async def load(page: TablePage) -> ImportProgress:
         return ImportProgress(len(page.rows), await loader.load(page.rows))
 
-    files = [FileRows(export, file) for file in export.manifest.files]
+    # Changes are merged with the export that they continue, so they are one sequence of rows
+    whole = [partial(export.rows, file) for file in export.manifest.files]
+    files = [FileRows(read) for read in (whole if export.base is None else [export.all_rows])]
     return Walk(f"import {export.manifest.table} {export.manifest.finished}", files, load, ImportProgress())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from tablepatterns.sdk.table import Table
 
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
-from .export import Decode, ExportOptions, ExportProgress, export_walk, run_export
+from .export import Decode, ExportOptions, ExportProgress, check_base, export_walk, run_export
 from .manifest import Export, Manifest, check_format
 from .restore import (
     IfExists,
@@ -79,6 +80,7 @@ class TableTransfer(Pattern[Account_co]):
         where: Filter | None = None,
         select: Sequence[str] | None = None,
         decrypt: bool = False,
+        since: str | Path | None = None,
         progress: Callable[[ExportProgress], None] | None = None,
         max_per_second: float | None = None,
         workers: int | Workers = 1,
@@ -87,7 +89,8 @@ class TableTransfer(Pattern[Account_co]):
 
         If the folder has an export with the same arguments that was interrupted, it is continued.
 
-        Cost: 1 transaction for each page of up to 1,000 rows, and a few for each worker.
+        Cost: 1 transaction for each page of up to 1,000 rows, and a few for each worker. With `since`, the service
+        reads the whole table to find the rows that changed, and then the keys of all rows, 1,000 in a transaction.
 
         :param folder: must be empty, or not exist; workers on other machines write to it, too
         :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
@@ -95,6 +98,8 @@ class TableTransfer(Pattern[Account_co]):
         :param select: which properties to export; None for all
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
             and those in blobs
+        :param since: the folder of an earlier export, to export only what changed and what was deleted since; both
+            folders are then needed to restore the table, and stay where they are relative to each other
         :param progress: called after each file
         :param max_per_second: how many rows a second, evenly spaced; None for no limit
         :param workers: how many ranges of keys to read at a time, in this process; or `Workers`, whose source returns
@@ -107,13 +112,19 @@ class TableTransfer(Pattern[Account_co]):
                 "decrypt", decrypt, "only a set can decrypt its entities", "pass the set in place of the table"
             )
         check_format(format)
-        options = ExportOptions(Path(folder), format, where, None if select is None else tuple(select), decrypt)
-        pool = Pool(self.account, max_per_second, 1)
-        walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
         content = "rows"
         if self.entity_set is not None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
-        return await run_export(walk, content, pool, workers, progress)
+        options = ExportOptions(Path(folder), format, where, None if select is None else tuple(select), decrypt)
+        base = None if since is None else Export.open(Path(since))
+        if base is not None:
+            if where is not None:
+                raise BadInput("where", str(where), "changes are exported without a filter", "leave out where or since")
+            changed_from = check_base(base.manifest, self.table.name, content, options.select)
+            options = replace(options, since=changed_from)
+        pool = Pool(self.account, max_per_second, 1)
+        walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
+        return await run_export(walk, content, pool, workers, progress, base)
 
     @recipe
     async def restore(
