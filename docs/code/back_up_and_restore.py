@@ -5,7 +5,7 @@ from tempfile import mkdtemp
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage, connect
 from tablepatterns.jobs import verify
-from tablepatterns_transfer import TableTransfer, compare_exports
+from tablepatterns_transfer import TableTransfer, compare_exports, to_pandas
 
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by_email")
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -59,6 +59,10 @@ def main(storage: Storage) -> None:
     # -- exports
     table.export(backups / "wednesday")
     print(compare_exports(backups / "monday", backups / "wednesday").summary)
+
+    # -- columns
+    frame = to_pandas(employees.range(Department="Sales"))
+    print(frame.to_string())
     # -- end
 
 

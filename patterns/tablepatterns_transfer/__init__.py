@@ -6,6 +6,7 @@ Nothing else in the library imports this package.
 from .compare import Differences
 from .errors import BadExport, ImportDiffers
 from .export import ExportProgress
+from .frames import to_arrow, to_pandas
 from .manifest import Export, FileEntry, Manifest
 from .restore import ImportProgress
 from .transfer import TableTransfer, compare_exports
@@ -21,4 +22,6 @@ __all__ = [
     "Manifest",
     "TableTransfer",
     "compare_exports",
+    "to_arrow",
+    "to_pandas",
 ]

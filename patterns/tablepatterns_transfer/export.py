@@ -114,9 +114,7 @@ def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pac
 
         return await walk.process_pages(pages())
 
-    walk = ExportWalk(
-        "export", [_Selected(table, options)], write_page, ExportProgress(), table, options, decode, pace
-    )
+    walk = ExportWalk("export", [_Selected(table, options)], write_page, ExportProgress(), table, options, decode, pace)
     return walk
 
 

@@ -244,7 +244,7 @@ class Export:
         yield from read(self.folder / file.name)
 
     def all_rows(self) -> Iterator[Entity]:
-        """Yield all rows, in the order of their keys: those of the exports that this one continues, with its changes."""
+        """Yield all rows in the order of their keys: those of the exports that it continues, with its changes."""
         own = chain.from_iterable(map(self.rows, self.manifest.files))
         if self.base is None:
             return own

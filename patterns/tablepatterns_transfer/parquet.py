@@ -37,7 +37,9 @@ def arrow() -> tuple[Any, Any]:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
 
 
-def _arrow_types() -> Mapping[type, Any]:
+@cache
+def arrow_types() -> Mapping[type, Any]:
+    """Return the type of Arrow for each type of a property, apart from instants with a seventh digit."""
     pa, _ = arrow()
     return {
         str: pa.string(),
@@ -89,7 +91,7 @@ class ParquetWriter:
             for name, value in row.items():
                 kinds.setdefault(name, Counter())[_column_type(value)] += 1
         self._columns = {name: counter.most_common(1)[0][0] for name, counter in kinds.items()}
-        pa, types = self._pa, _arrow_types()
+        pa, types = self._pa, arrow_types()
         fields = [pa.field(name, types[kind], metadata={_EDM: kind.__name__}) for name, kind in self._columns.items()]
         self._schema = pa.schema([*fields, pa.field("Timestamp", types[datetime]), pa.field(EXACT, types[str])])
         self._writer = self._pq.ParquetWriter(self._path, self._schema, compression="zstd")

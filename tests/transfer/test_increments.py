@@ -134,7 +134,9 @@ def test_an_interrupted_export_of_changes_is_continued(week: tuple[Any, Path], m
             raise SystemExit("killed")
 
     with pytest.raises(SystemExit):
-        TableTransfer(connect(storage.engine, raw_request_hook=kill), "Source").export(folder / "wednesday", **arguments)
+        TableTransfer(connect(storage.engine, raw_request_hook=kill), "Source").export(
+            folder / "wednesday", **arguments
+        )
     with pytest.raises(BadExport, match="no manifest"):
         Export.open(folder / "wednesday")
     TableTransfer(storage, "Source").export(folder / "wednesday", **arguments)
