@@ -150,7 +150,12 @@ class Explored:
 class Search:
     """A search for a schedule that breaks a condition. It raises `ScheduleFailure` if there is one.
 
-    A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
+    A schedule is stopped when it reaches a state of another one, which tries everything that can follow. What is still
+    to be tried is in a heap, by faults, then preemptions, then age, so the first schedule that fails has the fewest of
+    these. Each branch holds the position before its choice, so that no request before it is repeated.
+
+    This is right as long as actors depend only on their responses, the time and their random draws. An actor that turns
+    out to depend on more raises `Unrepeatable`, and `explore` searches again without what relied on that.
 
     :param shares_actors: whether the schedules share one group of actors, so that the position before a choice is
         restored and each part of an actor's code runs once for each history. Otherwise each schedule is repeated from

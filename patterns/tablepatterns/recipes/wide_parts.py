@@ -113,11 +113,11 @@ class Stored:
         If a property is new or moves to another part, the head is written too. So if two writers put one property in
         two places, the second fails.
         """
-        count, were = len(parts), [part.fields.keys() for part in self.parts]
-        layout_differs = [part.keys() for part in parts] != were
+        count, names_before = len(parts), [part.fields.keys() for part in self.parts]
+        layout_differs = [part.keys() for part in parts] != names_before
         writes: list[Operation] = []
         for number, fields in enumerate(parts):
-            before = were[number] if number < len(were) else None
+            before = names_before[number] if number < len(names_before) else None
             if before is None or before - fields.keys():
                 writes.append(self._rewritten(number, count, fields))
                 continue
@@ -141,8 +141,8 @@ class Stored:
         """
         head = self.row(0, len(parts), parts[0], generation)
         publication = self.parts[0].guards(Operation.replace(head, ANY)) if self.parts else Operation.insert(head)
-        there = [Operation.merge(self.keys(number, generation), ANY) for number in range(1, len(parts))]
-        return [publication, *there, *self.deletions(self.parts[1:])]
+        new_rows = [Operation.merge(self.keys(number, generation), ANY) for number in range(1, len(parts))]
+        return [publication, *new_rows, *self.deletions(self.parts[1:])]
 
     def after_write(self, parts: Sequence[Fields], generation: str, answers: Iterable[Entity]) -> Stored:
         """Return the stored value after a write; rows that were not written keep their ETags."""
@@ -162,14 +162,14 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
         if orphans := [key for key, row in rows_by_key.items() if not _generation(row, first)]:
             raise _mismatch(partition_key, first, f"there are parts {orphans} without a head")
         return Stored(partition_key, first, orphans=tuple(_part(row) for row in rows_by_key.values()))
-    says = _HEAD.fullmatch(str(head.get(PARTS)))
-    if says is None:
+    listing = _HEAD.fullmatch(str(head.get(PARTS)))
+    if listing is None:
         raise _mismatch(partition_key, first, f"the head lists {head.get(PARTS)!r}")
-    generation = says[2] or ""
-    keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
+    generation = listing[2] or ""
+    keys = [nothing.row_key(number, generation) for number in range(int(listing[1]))]
     for key in keys:
         if key not in rows_by_key:
-            raise _mismatch(partition_key, key, f"the head lists {says[0]!r}")
+            raise _mismatch(partition_key, key, f"the head lists {listing[0]!r}")
     parts = tuple(_part(rows_by_key.pop(key)) for key in keys)
     value = Stored(partition_key, first, parts, generation, tuple(map(_part, rows_by_key.values())), is_whole)
     if len(value.places) != sum(len(part.fields) for part in parts):
@@ -257,6 +257,7 @@ class Layout:
             fits = part_sizes[number] + size <= self.part_bytes or not parts[number]
             return fits and len(parts[number]) < ROOM
 
+        # Stored properties first, each in its own part if that has room: the fewer move, the fewer rows are written
         for name in sorted(fields, key=lambda field_name: field_name not in places):
             numbers = [*([places[name]] if name in places else []), *range(len(parts))]
             number = next((number for number in numbers if has_room(number, sizes[name])), len(parts))

@@ -298,13 +298,13 @@ def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping
         return
     total = len(worse) + sum(hidden.values())
     lines = [f"{counted(total, 'query')} {'is' if total == 1 else 'are'} worse than a {allow.label}:"]
-    for site, some in _by_site(worse).items():
-        worst = max(some, key=lambda request: request.scan_class or QueryClass.POINT)
+    for site, group in _by_site(worse).items():
+        worst = max(group, key=lambda request: request.scan_class or QueryClass.POINT)
         where = worst.resource if worst.partition is None else f"{worst.resource}, partition {worst.partition!r}"
         label = worst.scan_class.label if worst.scan_class else ""
         lines += [
             *_place(site),
-            f"    {count(len(some))} x {label} of {where}: {_reason(worst)}",
+            f"    {count(len(group))} x {label} of {where}: {_reason(worst)}",
             f"    {_better(worst)}",
         ]
     lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
@@ -318,11 +318,11 @@ def _check_budget(requests: Sequence[Request], at_most: int, unseen: int, reason
         return
     spent = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
     lines = [f"{spent}, but at most {count(at_most)} allowed:"]
-    for site, some in _by_site(requests).items():
-        tally = tallied(some)
-        operations = ", ".join(f"{count(own.requests)} x {name}" for name, own in group_requests(some, _label).items())
+    for site, group in _by_site(requests).items():
+        tally = tallied(group)
+        operations = ", ".join(f"{count(own.requests)} x {name}" for name, own in group_requests(group, _label).items())
         spent = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
-        lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in _advised(some))]
+        lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in _advised(group))]
     if unseen:
         lines.append(f"  {counted(unseen, 'transaction')} {reason}")
     raise AssertionError("\n".join(lines))

@@ -197,15 +197,15 @@ class BlobLog(Pattern[Account_co]):
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
         entry_filter = _EntryFilter(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
-            hour: list[tuple[LogName, BlobFacts]] = []
+            hour: list[_Blob] = []
             async for name, facts in self._blobs(prefix):
-                if hour and name.hour != hour[0][0].hour:
-                    async for entry in _merge_entries(self.container, hour, entry_filter):
+                if hour and name.hour != hour[0].name.hour:
+                    async for entry in _merge_entries(hour):
                         yield entry
                     hour = []
                 if facts.size and not entry_filter.rules_out(facts.metadata):
-                    hour.append((name, facts))
-            async for entry in _merge_entries(self.container, hour, entry_filter):
+                    hour.append(_Blob(self.container, name, facts, entry_filter))
+            async for entry in _merge_entries(hour):
                 yield entry
 
     @recipe
@@ -227,8 +227,8 @@ class BlobLog(Pattern[Account_co]):
             expired.append(facts.name)
         names = iter(expired)
         dropped = 0
-        while some := list(islice(names, _DELETED_TOGETHER)):
-            dropped += sum(await self.account.gather(*map(self.container.delete, some), independent=True))
+        while batch := list(islice(names, _DELETED_TOGETHER)):
+            dropped += sum(await self.account.gather(*map(self.container.delete, batch), independent=True))
         return dropped
 
     async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:
@@ -380,10 +380,6 @@ class _EntryFilter:
     def matches(self, entry: LogEntry) -> bool:
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
-    def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
-        """Return an instant that no matching entry of a blob of that hour precedes."""
-        return max(_instant(metadata, "first") or hour, self.earliest)
-
 
 def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
     try:
@@ -395,9 +391,11 @@ def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
 class _Blob:
     """The matching entries of a blob, up to its size at listing, which cuts no entry, since each append is atomic."""
 
-    def __init__(self, container: Container, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
+    def __init__(self, container: Container, name: LogName, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
+        self.name = name
+        self.earliest = max(_instant(facts.metadata, "first") or name.hour, entry_filter.earliest)
+        """An instant that no matching entry precedes."""
         self._container = container
-        self._name = facts.name
         self._end = facts.size
         self._wanted = entry_filter
         self._read = 0
@@ -411,7 +409,7 @@ class _Blob:
 
     async def _read_piece(self) -> None:
         length = min(PIECE_BYTES, self._end - self._read)
-        piece = await self._container.download(self._name, offset=self._read, length=length)
+        piece = await self._container.download(str(self.name), offset=self._read, length=length)
         if not piece:
             # It was deleted since it was listed
             self._read = self._end
@@ -440,23 +438,13 @@ def _text(line: bytes) -> str:
 _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
 
 
-async def _merge_entries(
-    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: _EntryFilter
-) -> AsyncIterator[LogEntry]:
+async def _merge_entries(blobs: Iterable[_Blob]) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 
     Entries with the same instant are sorted by the number of their blob. A blob is opened when its first entry may be
     next. An entry that was written twice, because the first response was lost, has the same instant and id.
     """
-    heads: list[_Head] = [
-        (
-            entry_filter.earliest_entry(facts.metadata, name.hour),
-            name.number,
-            _Blob(container, facts, entry_filter),
-            None,
-        )
-        for name, facts in blobs
-    ]
+    heads: list[_Head] = [(blob.earliest, blob.name.number, blob, None) for blob in blobs]
     heapify(heads)
     instant: datetime | None = None
     yielded_ids: set[UUID] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, ClassVar, Final, TypeAlias, cast
@@ -13,12 +14,11 @@ from ...argument_types import checked
 from ...edm import entity_size, value_size
 from ...entity import typed
 from ...entity_set.mapping import Action, Encoded, Fields, Place, PropertyMapping
-from ...errors import BadDesign, BadProperty, LargeValueMissing
-from ...limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
+from ...errors import BadDesign, BadProperty, LargeValueMissing, LimitExceeded
+from ...limits import BLOB_NAME_MAX_LENGTH, MAX_STRING_BYTES, SYSTEM_PROPERTIES
 from ...models.annotations import StoredBy, Streamed, annotated
 from ...sdk.container import Container
 from ...sdk.queue import check_queue_name
-from .blobs import BlobName, is_link, linked
 
 _ROOM: Final = 1024
 """Room for the write id, and a margin, since the service's exact formula is not published."""
@@ -27,6 +27,13 @@ _ADDRESS: Final = 100
 _LENGTH: Final = 4
 """The part of a value's size that is not its bytes."""
 
+ORPHAN: Final = ".orphan"
+"""The suffix of an orphan mark's name, after the name of the blob."""
+_SEGMENT: Final = r"[A-Za-z0-9_~-]+"
+_NAME: Final = re.compile(rf"([a-z0-9]{{3,63}})/({_SEGMENT})/({_SEGMENT})/({_SEGMENT})/([0-9a-f]{{32}})\.(bin|txt)")
+_LINK: Final = re.compile(rf"https?://[^/?#\s]+/(?:[^/?#\s]+/)?([a-z0-9$-]{{3,63}})/({_NAME.pattern})")
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_-]")
+_SPELLED: Final = re.compile(r"(?:~[0-9A-F]{2})+")
 
 Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 
@@ -284,3 +291,82 @@ def _position(content: Any) -> int | None:
 
 def _is_read_once(content: Any) -> bool:
     return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")
+
+
+@dataclass(frozen=True)
+class BlobName:
+    """The name of a blob: the table, whose case does not count, the entity, the property, and 32 hexadecimal digits."""
+
+    table: str
+    key: tuple[str, str]
+    field: str
+    id: str
+    is_text: bool
+
+    def __str__(self) -> str:
+        parts = (self.table.lower(), *map(escaped, (*self.key, self.field)), self.id)
+        return "/".join(parts) + (".txt" if self.is_text else ".bin")
+
+    @classmethod
+    def parse(cls, text: str) -> BlobName | None:
+        """Parse a blob's name, or return None if it is not the name of a large value."""
+        match = _NAME.fullmatch(text)
+        if not match:
+            return None
+        table, partition_key, row_key, field, number, ending = match.groups()
+        try:
+            key = (_unescaped(partition_key), _unescaped(row_key))
+            return cls(table, key, _unescaped(field), number, ending == "txt")
+        except ValueError:
+            return None
+
+    def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
+        return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
+
+    def check(self) -> BlobName:
+        """Return this name, or reject it if it is too long, with the suffix of an orphan mark."""
+        length = len(str(self)) + len(ORPHAN)
+        if length > BLOB_NAME_MAX_LENGTH:
+            rule = f"a blob's name, which includes the entity's keys, has at most {BLOB_NAME_MAX_LENGTH} characters"
+            raise LimitExceeded(f"characters of the name for {self.field}", length, rule, "use shorter keys")
+        return self
+
+
+def escaped(text: str) -> str:
+    """Return a text as a segment of a blob's name, which is reversible and never empty."""
+    return _ESCAPED.sub(_spelled, text) or "~"
+
+
+def is_link(value: object) -> bool:
+    """Return whether a value looks like the address of a large value, in any account or container."""
+    return isinstance(value, str) and _LINK.fullmatch(value) is not None
+
+
+def linked(value: object, container: str) -> BlobName | None:
+    """Return the name of the blob that a property has the address of, or None if it has no address.
+
+    The host is ignored: a table and its blobs may have been copied to another account.
+    """
+    match = _LINK.fullmatch(value) if isinstance(value, str) else None
+    name = BlobName.parse(match[2]) if match else None
+    if match and name and match[1] != container:
+        text = f"{name.field} of the entity {name.key} is in the container {match[1]!r}, not in {container!r}"
+        raise LargeValueMissing(f"{text}; use that container, or copy the blobs")
+    return name
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return "".join(f"~{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def _unescaped(text: str) -> str:
+    if text == "~":
+        return ""
+    plain = _SPELLED.sub(lambda match: _read(match.group()), text)
+    if escaped(plain) != text:
+        raise ValueError(f"{text!r} is not a segment of a name")
+    return plain
+
+
+def _read(spelled: str) -> str:
+    return bytes.fromhex(spelled.replace("~", "")).decode("utf-8", "surrogatepass")

@@ -247,8 +247,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if start < self._retention.first_kept(self.account.now()):
             return None
         own_key = self.key if selection.via is None else selection.via.key
-        inner = self._entity_set(start)
-        return await _located(inner, inner._one(selection._replace(fields=_known(own_key, selection.fields))))
+        own = selection._replace(fields=_known(own_key, selection.fields))
+        return await self._located(selection.fields, lambda inner: inner._one(own))
 
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
         self._current_set._question(selection)
@@ -271,41 +271,40 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
         stamped = {self.at: self.account.now()} | without_none(entity)
-        inner = self._set_of(stamped, stamped)
-        if isinstance(inner, LogTail):
-            log: LogTail[Account] = inner
-            return await log.append(stamped, retry_for=retry_for)
-        return await _located(inner, inner._create(stamped, retry_for))
+
+        async def create(inner: EntitySet[Account]) -> Entity:
+            if isinstance(inner, LogTail):
+                log: LogTail[Account] = inner
+                return await log.append(stamped, retry_for=retry_for)
+            return await inner._create(stamped, retry_for)
+
+        return await self._located(stamped, create, stamped)
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> Entity:
-        inner = self._set_of(entity, entity if changes is None else None)
-        return await _located(inner, inner._change(entity, changes, retry_for))
+        whole = entity if changes is None else None
+        return await self._located(entity, lambda inner: inner._change(entity, changes, retry_for), whole)
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
-        inner = self._set_of(entity)
-        await _located(inner, inner._remove(entity, retry_for))
+        await self._located(entity, lambda inner: inner._remove(entity, retry_for))
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> Entity:
-        inner = self._set_of(entity, None if in_part else entity)
-        return await _located(inner, inner._upsert(entity, retry_for, in_part=in_part))
+        whole = None if in_part else entity
+        return await self._located(entity, lambda inner: inner._upsert(entity, retry_for, in_part=in_part), whole)
 
     async def _overwrite(
         self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float
     ) -> Entity:
-        inner = self._set_of(entity, entity if changes is None else None)
-        return await _located(inner, inner._overwrite(entity, changes, etag, retry_for))
+        whole = entity if changes is None else None
+        return await self._located(entity, lambda inner: inner._overwrite(entity, changes, etag, retry_for), whole)
 
     async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
-        inner = self._set_of(entity)
-        await _located(inner, inner._remove_any(entity, etag, retry_for))
+        await self._located(entity, lambda inner: inner._remove_any(entity, etag, retry_for))
 
     async def _update(self, change: Modify, key: Fields, retry_for: float) -> Entity:
-        inner = self._set_of(key)
-        return await _located(inner, inner._update(change, _known(self.key, key), retry_for))
+        return await self._located(key, lambda inner: inner._update(change, _known(self.key, key), retry_for))
 
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> Entity:
-        inner = self._set_of(entity)
-        return await _located(inner, inner._rename(entity, fields, retry_for))
+        return await self._located(entity, lambda inner: inner._rename(entity, fields, retry_for))
 
     def _key_of(self, entity: Mapping[str, Any]) -> Fields:
         return _known(self.key, entity)
@@ -313,14 +312,20 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     def _reject_derived(self, call: str) -> NoReturn:
         self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
 
-    def _set_of(self, fields: Fields, whole: Fields | None = None) -> EntitySet[Account]:
-        """Return the set of an entity's period; the model of the set must accept the fields to write in `whole`."""
+    async def _located(
+        self, fields: Fields, call: Callable[[EntitySet[Account]], Awaitable[T]], whole: Fields | None = None
+    ) -> T:
+        """Await a call of the set of an entity's period; its errors name the table.
+
+        :param whole: the fields to write, which the model of the set must accept
+        """
         start = self.period.start(self._moment(fields))
-        entity_set = self._entity_set(start)
+        inner = self._entity_set(start)
         adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))
         if adapter is not None and whole is not None:
             adapter.check(whole)
-        return entity_set
+        with locating(inner.location):
+            return await call(inner)
 
     @recipe
     async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -569,9 +574,3 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return those fields that are part of a key, without the instant that only determines the table."""
     return {name: fields[name] for name in fields if name in key.fields}
-
-
-async def _located(inner: EntitySet[Account], call: Awaitable[T]) -> T:
-    """Await a call of the set of a period; its errors name the table."""
-    with locating(inner.location):
-        return await call

@@ -93,9 +93,6 @@ class State:
         return None if self.row is None else self.row.etag
 
 
-OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
-
-
 class PhaseStore:
     """Reads and changes the state of one move."""
 
@@ -140,7 +137,7 @@ class PhaseStore:
         )
         try:
             (row_written,) = await self._table.submit(operation)
-        except OVERTAKEN as error:
+        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
         return replace(new_state, row=row_written)
 

@@ -106,9 +106,9 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         super().__init__(cast("Account_co", writer.account))
         self._writer = writer
         self._identity = identity
+        self._key_fields = tuple(dict.fromkeys((*writer.old_set.key.fields, *writer.new_set.key.fields)))
         if adapter is not None:
-            fields = tuple(dict.fromkeys((*writer.old_set.key.fields, *writer.new_set.key.fields)))
-            self._layer = ModelLayer(RekeyAdapter(adapter, identity, fields), self)
+            self._layer = ModelLayer(RekeyAdapter(adapter, identity, self._key_fields), self)
 
     def without_model(self) -> RekeyedEntities[Account_co]:
         """Return these entities without the model: calls take and return entities, with values as they are stored."""
@@ -337,13 +337,9 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     def _check_known(self, fields: Mapping[str, Any]) -> None:
         for name in fields:
-            if not any(name in entity_set.key.fields for entity_set in self._sets(State())):
+            if name not in self._key_fields:
                 rule = f"the keys have the fields {', '.join(self._key_fields)}"
                 raise BadKey(name, fields[name], rule, "leave it out")
-
-    @property
-    def _key_fields(self) -> list[str]:
-        return [*dict.fromkeys(name for entity_set in self._sets(State()) for name in entity_set.key.fields)]
 
     async def _check_readable(self, entity_set: EntitySet[Account]) -> None:
         if not await self._writer.is_readable(entity_set):

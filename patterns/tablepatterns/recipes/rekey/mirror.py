@@ -371,13 +371,13 @@ class Mirror:
         return None if await self._has(owner, place) else Difference(Mismatch.ORPHANED, owner, place)
 
 
-def same(some: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
+def same(fields: Mapping[str, Any], other_fields: Mapping[str, Any]) -> bool:
     """Whether two entities have the same fields, as their sets return them."""
     try:
-        return same_value(some, other_fields)
+        return same_value(fields, other_fields)
     except BadProperty:
         # A mapping may return values that no property could have
-        return dict(some) == dict(other_fields)
+        return dict(fields) == dict(other_fields)
 
 
 async def get_row(entity_set: EntitySet[Account], keys: Keys) -> Entity | None:

@@ -209,7 +209,9 @@ class WideEntity(SetCalls[Account_co, E]):
         self.key.format(fields)
         names = None if selection.select is None else self._mappings.stored(selection.select)
         value = await self._part_with(names or (), fields) or await self._stored(fields, retry_for, names)
-        return self._entity(value, await self._decoded(value)) if value.parts else None
+        if not value.parts:
+            return None
+        return self._entity(value, await self._mappings.decode_at(self._place(value), value.fields))
 
     def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
         self._reject("range", "the rows of an entity are read together, one entity at a time", "use get or get_many")
@@ -235,9 +237,6 @@ class WideEntity(SetCalls[Account_co, E]):
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
         await self._delete(self._read_state(entity)[0].stored)
-
-    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
-        return self._key_fields(entity)
 
     async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
         self._check_condition(etag)
@@ -290,22 +289,17 @@ class WideEntity(SetCalls[Account_co, E]):
     async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:
         return await rows_at_once(self.table, where, select)
 
-    async def _decoded(self, value: Stored) -> dict[str, Any]:
-        if not self._mappings.mappings:
-            return value.fields
-        return await self._mappings.decode_at(self._place(value), value.fields)
-
     def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
         key = value.partition_key, value.first
         room, read = MAX_PARTS * self._layout.part_bytes, None if value.is_whole else ()
         return Place(self.account, self.table.name, key, room=room, read=read)
 
-    def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
+    def _key_of(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: entity[name] for name in self.key.fields if entity.get(name) is not None}
 
     def _empty(self, fields: Mapping[str, Any]) -> Stored:
-        return Stored(*self._rows.format(self._key_fields(fields) | {PART: 1}))
+        return Stored(*self._rows.format(self._key_of(fields) | {PART: 1}))
 
     def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         fixed = (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID)
@@ -343,7 +337,7 @@ class WideEntity(SetCalls[Account_co, E]):
     ) -> E:
         nothing = self._empty(fields)
         encoded = await self._encoded(nothing, changed_properties, Entity())
-        merged_entity = Entity(self._key_fields(fields) | changed_properties)
+        merged_entity = Entity(self._key_of(fields) | changed_properties)
         if self._layout.names and changed_properties:
             parts = enumerate(self._layout.arrange(encoded.fields, {}))
             writes = [Operation.merge(nothing.keys(number) | part, ANY) for number, part in parts if part]
@@ -372,7 +366,7 @@ class WideEntity(SetCalls[Account_co, E]):
         async def attempt() -> T:
             current = await self._stored(fields, retry_for)
             if not current.parts:
-                raise EntityNotFound(f"there is no entity {self._key_fields(fields)}; insert it first")
+                raise EntityNotFound(f"there is no entity {self._key_of(fields)}; insert it first")
             try:
                 return await write(current)
             except (EntityChanged, EntityNotFound) as error:
@@ -458,11 +452,11 @@ class WideEntity(SetCalls[Account_co, E]):
         state = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(state, ReadState):
             rule = "it was not read from this WideEntity, so its ETags are unknown"
-            raise BadInput("entity", self._key_fields(entity), rule, "read it first with get")
+            raise BadInput("entity", self._key_of(entity), rule, "read it first with get")
         self._identity.check(entity)
         if not state.stored.is_whole:
             rule = "only some of its properties were read"
-            raise BadInput("entity", self._key_fields(entity), rule, "read all with get, then write it")
+            raise BadInput("entity", self._key_of(entity), rule, "read all with get, then write it")
         now = self._empty(entity)
         if (now.partition_key, now.first) != (state.stored.partition_key, state.stored.first):
             raise BadKey(
