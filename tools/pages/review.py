@@ -49,7 +49,7 @@ def render() -> str:
 def _rules() -> str:
     return table(
         ("Rule", "It finds", "It is", "Better, most of the time"),
-        [(f"`{each.name}`", each.finds, each.severity, _pattern(each.pattern)) for each in RULES],
+        [(f"`{each.name}`", each.finds, each.severity, _pattern(each.pattern)) for each in RULES.values()],
     )
 
 
