@@ -154,14 +154,12 @@ class Measured:
 class PartitionLoad(_Day):
     """The load of one partition in entities per second, for each step of a day.
 
-    :param throttled: the share of its load that exceeds the target, from 0 to 1
     :param share: its share of the load of its table, from 0 to 1
     """
 
     table: str
     partition: str
     rates: tuple[float, ...] = field(metadata=_json(None))
-    throttled: float
     share: float
 
 

@@ -107,8 +107,8 @@ def test_advice_leaves_no_finding_out(name: str) -> None:
 
 
 def test_each_rule_has_a_change_or_says_why_there_is_none() -> None:
-    assert {each.name for each in RULES if each.why_not_automatic is None} == set(RULES_WITH_CHANGES)
-    assert not any(each.why_not_automatic and each.why_not_automatic.endswith(".") for each in RULES)
+    assert {each.name for each in RULES.values() if each.why_not_automatic is None} == set(RULES_WITH_CHANGES)
+    assert not any(each.why_not_automatic and each.why_not_automatic.endswith(".") for each in RULES.values())
 
 
 def test_advice_that_was_not_simulated_says_so(tried: tuple[Path, Reviewed, tuple[Change | None, ...]]) -> None:

@@ -49,8 +49,7 @@ def with_tested_advice(
             continue
         change, after, why = _best_that_works(context, finding, remaining_findings, reviewed, simulate)
         if change is None or after is None:
-            rule = next(rule for rule in RULES if rule.name == finding.rule)
-            reason = rule.why_not_automatic or "no tested change resolves the finding"
+            reason = RULES[finding.rule].why_not_automatic or "no tested change resolves the finding"
             untested = f"{finding.better} No automatic change: {reason}."
             better = untested if why is None else f"{why} {_OTHERWISE}"
             advised.append(Advised(replace(finding, better=better)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
 from typing import Final, TypeAlias
 
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
@@ -66,12 +65,7 @@ def _heat(table: str, loads: tuple[Load, ...]) -> TableLoad | None:
     return TableLoad(
         table=table,
         step=float(STEP),
-        partitions=tuple(
-            PartitionLoad(
-                table, name, rates[name], throttled_share(rates[name], target, STEP), sum(rates[name]) / total
-            )
-            for name in shown_names
-        ),
+        partitions=tuple(PartitionLoad(table, name, rates[name], sum(rates[name]) / total) for name in shown_names),
         others=max(0, _count(loads) - len(shown_names)),
         target=target,
         headroom=target / peak,
@@ -140,25 +134,6 @@ def _account(calls: Iterable[Measured]) -> AccountLoad:
         for step, rate in enumerate(day_curve(call.rate, call.busiest)):
             rates[step] += rate * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
-
-
-def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is throttled, from 0 to 1; throttled requests are not sent again.
-
-    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
-    0.24833333333333332
-    """
-    if max(rates, default=0.0) <= target:
-        return 0.0
-    # The bucket holds only one second's worth, so idle time does not help at busy times
-    bucket, throttled = target, 0.0
-    for rate, steps in groupby(rates):
-        seconds = step * sum(1 for _ in steps)
-        over = (rate - target) * seconds
-        throttled += max(0.0, over - bucket)
-        bucket = min(target, max(0.0, bucket - over))
-    work = sum(rates) * step
-    return throttled / work if work else 0.0
 
 
 def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.figures import number
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
@@ -121,11 +120,6 @@ ONCE_A_DAY: Final = 1 / DAY
 ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""
-WASTE_LEVELS: Final = (
-    f"serious if it reads {number(HEAVY)} entities a second without returning them, from one partition or by table "
-    f"scans; a warning from {number(NOTICEABLE)} a second ({number(_PAGES)} if one request to one partition reads "
-    f"them), or {number(SLOW)} in one call; a note if it is rare"
-)
 
 
 def wanted(measured_set: Measured) -> float:
