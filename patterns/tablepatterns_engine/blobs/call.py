@@ -11,7 +11,6 @@ from .. import errors
 from ..errors import ServiceError
 from ..http.address import Target, component_kind, decode, read_address, service_kind
 from ..http.call import Call
-from ..http.headers import read_number
 from ..http.message import Request
 from ..http.permissions import Need, Owner
 from ..http.supported import BLOB_SUPPORT
@@ -75,13 +74,10 @@ def locate(url: str, account: str) -> Target:
         return Target(address, "account", container, blob)
     if not container:
         return Target(address, service_kind(_OF_SERVICE, query))
-    restype = query.get("restype")
-    if restype not in (None, "container"):
-        raise invalid_parameter("restype", restype)
-    if restype is not None:
+    if query.get("restype") == "container":
         if blob:
             raise ServiceError(errors.INVALID_URI)
-        return Target(address, component_kind(_OF_CONTAINER, query), container)
+        return Target(address, component_kind(_OF_CONTAINER, query, "container"), container)
     if not blob:
         container, blob = ROOT, container
     return Target(address, component_kind(_OF_BLOB, query), container, blob)
@@ -99,8 +95,6 @@ class BlobCall(Call[Blobs]):
 
     def locate(self) -> None:
         self.target = locate(self.request.url, self.engine.account_name)
-        if "timeout" in self.address.query and read_number(self.address.query, "timeout") < 0:
-            raise invalid_parameter("timeout", self.address.query["timeout"])
         self.notes.partition = self.target.item or None
 
     @property

@@ -84,8 +84,10 @@ def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapp
     return kind
 
 
-def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
-    """Return what a URL of a resource names, by the option `comp`."""
+def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str], restype: str | None = None) -> str:
+    """Return what a URL of a resource names, by the option `comp`; the option `restype` must be as given."""
+    if query.get("restype") != restype:
+        raise invalid_parameter("restype", query.get("restype"))
     comp = query.get("comp")
     kind = kinds.get(comp)
     if kind is None:

@@ -16,10 +16,12 @@ from ..account import Engine
 from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
+from ..resources import invalid_parameter
 from .authorization import CHALLENGE, Authorization
 from .bearer_token import TrustTokens
 from .call import AnyCall, Stopped
-from .headers import http_date
+from .cors import answer_preflight, cors_headers
+from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
@@ -102,6 +104,10 @@ class Api(Generic[CallT]):
         version = request.headers.get("x-ms-version")
         if version is not None and not is_version(version):
             raise ServiceError(errors.INVALID_HEADER.with_details(HeaderName="x-ms-version", HeaderValue=version))
+        if call.method == "OPTIONS":
+            return answer_preflight(call)
+        if "timeout" in target.address.query and read_number(target.address.query, "timeout") < 0:
+            raise invalid_parameter("timeout", target.address.query["timeout"])
         call.permit = call.authorize(call)
         if len(request.body) > self._service.max_body:
             raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
@@ -139,6 +145,8 @@ class Api(Generic[CallT]):
         headers["x-ms-request-id"] = call.id
         headers["x-ms-version"] = version = call.version
         drop_newer_headers(headers, version)
+        if "origin" in sent and call.method != "OPTIONS":
+            headers.update(cors_headers(call, sent["origin"]))
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id

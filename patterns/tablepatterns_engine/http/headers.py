@@ -66,6 +66,17 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
     return words
 
 
+_FLAGS: Final = {"true": True, "false": False}
+
+
+def read_flag(query: Mapping[str, str], name: str) -> bool:
+    """Return an option as true or false, which is the default."""
+    value = _FLAGS.get(query.get(name, "false").lower())
+    if value is None:
+        raise invalid_parameter(name, query[name])
+    return value
+
+
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
     if default is not None and name not in query:
         return default

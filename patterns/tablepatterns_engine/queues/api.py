@@ -11,10 +11,25 @@ from tablepatterns.limits import MAX_PAGE_QUEUES
 from ..errors import ServiceError
 from ..http.api import Service
 from ..http.errors import ErrorWriter
-from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required_option
+from ..http.headers import (
+    http_date,
+    metadata_headers,
+    read_flag,
+    read_metadata,
+    read_number,
+    read_words,
+    required_option,
+)
 from ..http.message import Response
 from ..http.sas import SharedAccess
-from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
+from ..http.service_properties import (
+    get_policies,
+    get_properties,
+    get_statistics,
+    reject_unsupported,
+    set_policies,
+    set_properties,
+)
 from ..http.shared_key import storage_texts
 from .call import (
     CLEAR,
@@ -89,8 +104,7 @@ def put_message(call: QueueCall) -> Response:
 
 
 def get_messages(call: QueueCall) -> Response:
-    peeking = call.address.query.get("peekonly", "").lower() == "true"
-    return _peek(call) if peeking else _get(call)
+    return _peek(call) if read_flag(call.address.query, "peekonly") else _get(call)
 
 
 def _get(call: QueueCall) -> Response:
@@ -150,6 +164,7 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("properties", "GET"): _uncached(get_properties),
     ("properties", "PUT"): set_properties,
     ("stats", "GET"): _uncached(get_statistics),
+    ("delegation key", "POST"): reject_unsupported,
     ("queue", "PUT"): create_queue,
     ("queue", "DELETE"): delete_queue,
     ("metadata", "GET"): get_metadata,

@@ -17,6 +17,7 @@ _OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
     (None, "list"): "list",
     ("service", "properties"): "properties",
     ("service", "stats"): "stats",
+    ("service", "userdelegationkey"): "delegation key",
 }
 _OF_QUEUE: Final[Mapping[str | None, str]] = {None: "queue", "metadata": "metadata", "acl": "acl"}
 
@@ -30,9 +31,9 @@ def locate(url: str, account: str) -> Target:
         case [] | [""]:
             return Target(address, component_kind(_OF_QUEUE, address.query), queue)
         case ["messages"] | ["messages", ""]:
-            return Target(address, "messages", queue)
+            return Target(address, component_kind({None: "messages"}, address.query), queue)
         case ["messages", message]:
-            return Target(address, "message", queue, message)
+            return Target(address, component_kind({None: "message"}, address.query), queue, message)
         case _:
             raise ServiceError(errors.INVALID_URI)
 
