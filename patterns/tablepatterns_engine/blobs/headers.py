@@ -252,8 +252,19 @@ _TIER: Final = "x-ms-access-tier-"
 _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
-def read_terms(headers: Mapping[str, str]) -> Terms:
-    return _conditions(headers, "", guid_of=_LEASE)
+def read_terms(headers: Mapping[str, str], prefix: str = "", lease: str | None = _LEASE) -> Terms:
+    """Return the conditions of a request, whose names may have a prefix.
+
+    :param lease: the header with the id of the lease; None if the lease is not a condition
+    """
+    return Terms(
+        match=read_header(headers, f"{prefix}if-match", _etags),
+        none_match=read_header(headers, f"{prefix}if-none-match", _etags),
+        modified_since=moment(headers, f"{prefix}if-modified-since"),
+        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
+        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
+        lease=guid(headers, lease) if lease else None,
+    )
 
 
 def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
@@ -267,47 +278,23 @@ def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
 
 def read_tag_terms(headers: Mapping[str, str]) -> Terms:
     """Return the conditions of a request for tags, which have other header names."""
-    return _conditions(headers, _BLOB, guid_of=_LEASE)
-
-
-def read_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request whose lease is not a condition."""
-    return _conditions(headers, "")
+    return read_terms(headers, _BLOB)
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
+    return read_terms(headers, _SOURCE, f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:
     return Terms(lease=guid(headers, _LEASE))
 
 
-def read_container_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions, on time only, and the lease of a request to a container."""
-    return _without_etags(read_terms(headers))
-
-
-def read_container_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request to a container whose lease is not a condition."""
-    return _without_etags(read_conditions(headers))
-
-
-def _without_etags(terms: Terms) -> Terms:
+def read_container_terms(headers: Mapping[str, str], lease: str | None = _LEASE) -> Terms:
+    """Return the conditions of a request to a container, which are on time only."""
+    terms = read_terms(headers, lease=lease)
     if terms.match is not None or terms.none_match is not None:
         raise ServiceError(errors.CONDITIONS_NOT_SUPPORTED)
     return terms
-
-
-def _conditions(headers: Mapping[str, str], prefix: str, guid_of: str | None = None) -> Terms:
-    return Terms(
-        match=read_header(headers, f"{prefix}if-match", _etags),
-        none_match=read_header(headers, f"{prefix}if-none-match", _etags),
-        modified_since=moment(headers, f"{prefix}if-modified-since"),
-        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
-        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
-        lease=guid(headers, guid_of) if guid_of else None,
-    )
 
 
 def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.address import Address, Target, component_kind, decode, read_address, service_kind
+from ..http.address import Address, Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.call import Call
 from ..http.message import Request
 from ..http.permissions import Need, on_object
@@ -68,7 +68,7 @@ def absolute(url: str, base: str) -> str:
 
 
 def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
-    kind = component_kind({None: "entity"}, address.query) if address.query else "entity"
+    kind = plain_kind("entity", address.query)
     return Target(address, kind, table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
 
 
@@ -79,34 +79,34 @@ def _keyed(address: Address, name: str) -> Target:
         return _entity(address, table, partition_key, row_key)
     entry = _ENTRY.fullmatch(name)
     if entry:
-        return Target(address, component_kind({None: "table entry"}, address.query), entry[1])
+        return Target(address, plain_kind("table entry", address.query), entry[1])
     raise ServiceError(errors.KEY_COUNT)
 
 
 def _unkeyed(address: Address, name: str) -> Target:
     if name in _ROOTS:
-        return Target(address, component_kind({None: _ROOTS[name]}, address.query))
+        return Target(address, plain_kind(_ROOTS[name], address.query))
     if "(" in name:
         raise ServiceError(errors.KEY_COUNT)
     return (
-        Target(address, _table(address.query), name)
+        Target(address, kind_of(_OF_TABLE, address.query), name)
         if name
-        else Target(address, service_kind(_OF_SERVICE, address.query))
+        else Target(address, kind_of(_OF_SERVICE, address.query))
     )
 
 
-_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
+_OF_SERVICE: Final[Kinds] = {
     (None, None): "service",
     ("service", "properties"): "properties",
     ("service", "stats"): "stats",
     ("service", "userdelegationkey"): "delegation key",
 }
-_OF_TABLE: Final[Mapping[str | None, str]] = {None: "table", "acl": "table acl", "properties": "table properties"}
-
-
-def _table(query: Mapping[str, str]) -> str:
-    # The service's own URL with the name of a table has an error of its own
-    return component_kind(_OF_TABLE, query, "service" if query.get("comp") == "properties" else None)
+_OF_TABLE: Final[Kinds] = {
+    (None, None): "table",
+    (None, "acl"): "table acl",
+    # Of a client whose account URL ends with the name of a table
+    ("service", "properties"): "table properties",
+}
 
 
 class TableCall(Call[Tables]):
