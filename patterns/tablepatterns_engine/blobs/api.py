@@ -15,11 +15,12 @@ from ..http.api import Service
 from ..http.authorization import Authorization
 from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
+from ..http.headers import parse_flag
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
 from ..http.service_properties import get_statistics, reject_unsupported
 from ..http.shared_key import storage_texts
-from ..http.xml import boolean, check_children, child, element, optional, read_document
+from ..http.xml import check_children, child, element, optional, read_document
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
 from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall, InvalidSnapshotError
@@ -53,7 +54,7 @@ def set_properties(call: BlobCall) -> Response:
     root = read_document(call.request.body, "StorageServiceProperties")
     for name, elements in _NOT_HERE.items():
         check_children(root.find(name), elements)
-        if child(root.find(name), "Enabled", boolean):
+        if child(root.find(name), "Enabled", parse_flag):
             raise ServiceError(errors.NOT_IMPLEMENTED)
     return service_properties.set_properties(call, {*_NOT_HERE, "DefaultServiceVersion"})
 
@@ -84,6 +85,11 @@ class BlobAuthorization(Authorization):
         return super().permit(call)
 
 
+_WRITES: Final = frozenset(
+    f"{name}{suffix}" for name in ("PutBlob", "PutBlock", "AppendBlock", "CopyBlob") for suffix in ("", "FromURL")
+) | {"PutBlockList", "AppendBlobSeal", "SnapshotBlob", "DeleteBlob"}.union(
+    f"SetBlob{name}" for name in ("Properties", "Metadata", "Tags", "Tier")
+)
 _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 """The largest blob that can be written as a whole, and what a structured body adds to it."""
 
@@ -155,4 +161,5 @@ BLOBS: Final = Service(
     storage_texts,
     BlobAuthorization,
     max_body=_MAX_BODY,
+    writes=_WRITES,
 )

@@ -15,14 +15,13 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers, seven_digits
+from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, seven_digits
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
 
-_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _T = TypeVar("_T")
 
 
@@ -48,13 +47,13 @@ def read_header(headers: Mapping[str, str], name: str, parse: Callable[[str], _T
         return None
     try:
         return parse(text)
-    except (TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise invalid(name, text) from error
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
     """Return a header as a number; None if it is missing."""
-    return read_header(headers, name, _parse_number)
+    return read_header(headers, name, parse_number)
 
 
 def count(headers: Mapping[str, str], name: str) -> int | None:
@@ -65,24 +64,9 @@ def count(headers: Mapping[str, str], name: str) -> int | None:
     return value
 
 
-_FLAGS: Final = {"true": True, "false": False}
-
-
 def flag(headers: Mapping[str, str], name: str) -> bool | None:
     """Return a header as true or false; None if it is missing."""
-    text = headers.get(name)
-    if text is None:
-        return None
-    value = _FLAGS.get(text.lower())
-    if value is None:
-        raise invalid(name, text)
-    return value
-
-
-def _parse_number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
+    return read_header(headers, name, parse_flag)
 
 
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeVar
@@ -45,6 +45,7 @@ class Service(Generic[CallT]):
     :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the headers of every response, except for the kinds of URL in `bare_kinds`
     :param max_body: the maximum size of a request body, in bytes
+    :param writes: the operations that write one blob or message, which is noted for them
     """
 
     name: str
@@ -57,6 +58,7 @@ class Service(Generic[CallT]):
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     bare_kinds: frozenset[str] = frozenset()
     max_body: int = MAX_REQUEST_BYTES
+    writes: Set[str] = frozenset()
 
 
 class Api(Generic[CallT]):
@@ -116,7 +118,10 @@ class Api(Generic[CallT]):
         handler = self._service.handlers.get((target.kind, call.method))
         if handler is None:
             raise ServiceError(errors.UNSUPPORTED_VERB)
-        return handler(call)
+        response = handler(call)
+        if call.notes.operation in self._service.writes:
+            call.notes.written = 1
+        return response
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
         """Apply a fault to a response; the transport applies the part that concerns the network."""

@@ -17,7 +17,7 @@ from tablepatterns.limits import MAX_RETENTION_DAYS
 from .. import errors
 from ..errors import ServiceError
 from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
-from .headers import http_date, seven_digits
+from .headers import http_date, parse_flag, parse_number, seven_digits
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_BOOLEANS: Final = {"true": True, "false": False}
-_NUMBER: Final = re.compile(r"-?\d{1,9}", re.ASCII)
 _Value = TypeVar("_Value")
 
 
@@ -72,16 +70,6 @@ def children(parent: Element | None, name: str) -> Sequence[Element]:
     if any(item.tag != name for item in items):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     return items
-
-
-def boolean(text: str) -> bool:
-    return _BOOLEANS[text.lower()]
-
-
-def number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
 
 
 def write_document(root: str) -> bytes:
@@ -141,10 +129,8 @@ def metadata_element(metadata: Mapping[str, str]) -> str:
 
 _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     "str": str,
-    "bool": boolean,
-    "bool | None": boolean,
-    "int": number,
-    "int | None": number,
+    **dict.fromkeys(("bool", "bool | None"), parse_flag),
+    **dict.fromkeys(("int", "int | None"), parse_number),
     # The service puts prefixes of header names after whole names
     "tuple[str, ...]": lambda text: tuple(sorted(text.split(","), key=lambda name: name.endswith("*"))),
 }

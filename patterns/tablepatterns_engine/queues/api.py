@@ -14,9 +14,10 @@ from ..http.errors import ErrorWriter
 from ..http.headers import (
     http_date,
     metadata_headers,
-    read_flag,
+    parse_flag,
     read_metadata,
     read_number,
+    read_option,
     read_words,
     required_option,
 )
@@ -99,12 +100,13 @@ def put_message(call: QueueCall) -> Response:
     time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
-    call.notes.written = 1
     return Response(201, {**_XML}, write_messages([message], has_texts=False))
 
 
 def get_messages(call: QueueCall) -> Response:
-    return _peek(call) if read_flag(call.address.query, "peekonly") else _get(call)
+    query = call.address.query
+    is_peeking = "peekonly" in query and read_option(query, "peekonly", parse_flag)
+    return _peek(call) if is_peeking else _get(call)
 
 
 def _get(call: QueueCall) -> Response:
@@ -130,7 +132,6 @@ def update_message(call: QueueCall) -> Response:
     receipt, visibility = required_option(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
     message = call.state.update(target.resource, target.item, receipt, visibility, text)
-    call.notes.written = 1
     return Response(204, {"x-ms-popreceipt": message.receipt, "x-ms-time-next-visible": http_date(message.visible)})
 
 
@@ -138,7 +139,6 @@ def delete_message(call: QueueCall) -> Response:
     call.begin("DeleteMessage", DELETE)
     receipt = required_option(call.address.query, "popreceipt")
     call.state.remove(call.resource, call.target.item, receipt)
-    call.notes.written = 1
     return Response(204, {})
 
 
@@ -190,4 +190,12 @@ class _QueueAccess(SharedAccess):
     letters = re.compile("(?=.)r?a?u?p?")
 
 
-QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error, _QueueAccess, storage_texts)
+QUEUES: Final = Service(
+    QueueCall.service,
+    QueueCall,
+    _HANDLERS,
+    _write_error,
+    _QueueAccess,
+    storage_texts,
+    writes={"PutMessage", "UpdateMessage", "DeleteMessage"},
+)
