@@ -121,6 +121,7 @@ ATOM_NOT_SUPPORTED = _error("415 AtomFormatNotSupported: Atom format is not supp
 REQUEST_BODY_TOO_LARGE = _error(
     "413 RequestBodyTooLarge: The request body is too large and exceeds the maximum permissible limit."
 )
+INVALID_XML_VALUE = _error("400 InvalidXmlNodeValue: The value for one of the XML nodes is not in the correct format.")
 INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.").with_details(
     LineNumber=0, LinePosition=0, Reason=""
 )
@@ -171,6 +172,10 @@ DIFFERENT_PARTITIONS = _error(
 )
 TOO_MANY_OPERATIONS = _error(
     "400 InvalidInput: The batch request operation exceeds the maximum 100 changes per change set."
+)
+
+CORS_PREFLIGHT_FAILURE = _error(
+    "403 CorsPreflightFailure: CORS not enabled or no matching rule found for this request."
 )
 
 # -- Throttling and timeouts

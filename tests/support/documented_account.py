@@ -54,7 +54,7 @@ class Account:
         for option, value in options.items():
             if option.startswith("?"):
                 name = option[1:]
-                path = re.sub(rf"&{name}=[^&]*", "", path)
+                path = re.sub(rf"(?<=[?&]){re.escape(name)}=[^&]*&?", "", path).rstrip("?&")
                 path += f"{'&' if '?' in path else '?'}{name.replace('$', '%24')}={value.replace(' ', '%20')}"
             else:
                 headers[option] = value

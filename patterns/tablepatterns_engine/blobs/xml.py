@@ -12,7 +12,16 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
-from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
+from ..http.xml import (
+    children,
+    element,
+    metadata_element,
+    optional,
+    read_document,
+    write_document,
+    write_list,
+    xml_text,
+)
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, duration_of
 from .leases import NO_LEASE, Lease, State
@@ -73,15 +82,11 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 
 def read_tags(body: bytes) -> dict[str, str]:
-    pairs: list[tuple[str, str]] = []
-    tag_sets = list(read_document(body, "Tags"))
-    if [tag_set.tag for tag_set in tag_sets] != ["TagSet"]:
+    tag_sets = children(read_document(body, "Tags"), "TagSet")
+    tags = children(tag_sets[0], "Tag") if len(tag_sets) == 1 else None
+    if tags is None or any(sorted(part.tag for part in tag) != ["Key", "Value"] for tag in tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
-    for tag in tag_sets[0]:
-        if tag.tag != "Tag" or sorted(part.tag for part in tag) != ["Key", "Value"]:
-            raise ServiceError(errors.INVALID_XML_DOCUMENT)
-        pairs.append((tag.findtext("Key", ""), tag.findtext("Value", "")))
-    return _unique_tags(pairs)
+    return _unique_tags([(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in tags])
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:

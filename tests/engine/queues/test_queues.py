@@ -180,7 +180,7 @@ class TestSettings:
             queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(6)])
 
     def test_the_properties_are_those_of_this_service(self, queues: Queues, rejected: Rejected) -> None:
-        rule = CorsRule(("*",), ("GET",))
+        rule = CorsRule(("GET",), ("*",))
         queues.set_service_properties(ServiceProperties(cors=(rule,)))
         assert queues.get_service_properties().cors == (rule,)
         with rejected("InvalidXmlDocument"):
