@@ -88,7 +88,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "playground.md": without_links("playground", f"# Playground\n\n{story}\n\n{race}\n\n{playground}\n"),
         "reviews/employees_naive.toml": SMALL_DESIGN,
         f"code/{program.name}": program.read_text("utf-8"),
-        "index.md": "# Site\n```{toctree}\nintra_partition_index\nplayground\n```\n",
+        "index.md": "# Site\n```{toctree}\n:glob:\n*\n*/*\n```\n",
+        "notebooks/animals.md": "# Animals\n\nThe quagga is like a zebra.\n",
+        "api/reference.md": "# Reference\n\nThe quagga is like a zebra.\n",
+        "quokkas.md": "# Quokkas\n\nThe quagga is like a zebra.\n",
+        "how-to.md": "# How do I\n\nThe quagga is like a zebra.\n",
     }
     with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
         yield url
@@ -250,6 +254,15 @@ def test_the_keyboard_reaches_the_program_before_the_menu(site: str, browser: Br
     expect(page.get_by_role("link", name="Skip to what runs here")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Run this program")).to_be_focused()
+    page.close()
+
+
+def test_the_search_finds_pages_before_notebooks_and_the_reference(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}search.html?q=quagga")
+    results = page.locator("#search-results ul.search > li > a")
+    expect(results).to_have_count(4)
+    assert results.all_inner_texts() == ["How do I", "Quokkas", "Reference", "Animals"]
     page.close()
 
 

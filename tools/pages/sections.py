@@ -6,6 +6,7 @@ pattern shows the catalog entry of the same name.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Final
 
 from budgets.budget import all_budgets
 from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
+from tablepatterns.key import Key
 from tools import DOCS, ROOT
 from tools.pages import api, budgets, guarantees
 from tools.pages.markdown import table
@@ -81,6 +83,7 @@ class Page:
             "names": self.names,
             "api": self.api,
             "file": self.file,
+            "key-formats": self.key_formats,
             "cosmos": self.cosmos,
         }
         if kind not in sections:
@@ -204,6 +207,12 @@ class Page:
     def file(self, path: str) -> Iterator[str]:
         """Yield the text of a file of the repository."""
         yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
+
+    def key_formats(self) -> Iterator[str]:
+        """Yield the table of the formats of key fields, and the paragraph on their order, from the docstring of `Key`."""
+        paragraphs = (inspect.getdoc(Key) or "").split("\n\n")
+        first = next(at for at, text in enumerate(paragraphs) if text.startswith("|"))
+        yield from paragraphs[first - 1 : first + 2]
 
     def _linked(self, found: CatalogEntry) -> str:
         page = f"patterns/{found.name}.md"
