@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import jones, rows_of
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Worker
 from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
 from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
@@ -23,8 +23,6 @@ from tablepatterns.jobs import repair, verify
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipe import new_lock
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.worker import Worker
 from tablepatterns_engine.account import Engine
 from tablepatterns_explore import World, explore
 

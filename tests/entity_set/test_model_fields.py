@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from support.employees import rows_of
 from support.examples import examples
 from support.typed_staff import Address, Everything, Floor, Grade
-from tablepatterns import EntitySet, Int64, Key, OneOf
-from tablepatterns.edm import Ticks
+from tablepatterns import EntitySet, Int64, Key, OneOf, Ticks
 from tablepatterns.entity import measure
 from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEntity
 from tablepatterns.models.record import Record

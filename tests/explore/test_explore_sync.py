@@ -14,9 +14,8 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError
 
-from tablepatterns import EntitySet, InterPartitionIndex, Key, LogTail, Worker, connect
+from tablepatterns import EntitySet, EventualTransaction, InterPartitionIndex, Key, LogTail, Worker, connect
 from tablepatterns.errors import BadInput
-from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns_explore import Counterexample, World, code, explore, replay
 from tablepatterns_explore.world import START
 

@@ -15,7 +15,7 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from support.examples import examples
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
+from tablepatterns import BulkLoad, CopiedFields, EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.errors import (
     BadProperty,
     DerivedDataMismatch,
@@ -26,8 +26,6 @@ from tablepatterns.errors import (
     TooMuchContention,
 )
 from tablepatterns.jobs import verify
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns_engine.account import Engine
 
 NAMES = ("Jones", "Smith", "Brown")

@@ -12,12 +12,11 @@ import pytest
 import tablepatterns.aio
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, EventualTransaction, Key, Observer, Worker, connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
-from tablepatterns.messages.delivery import Observer
 from tablepatterns.messages.envelope import Envelope
-from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.recipes.eventual_transaction import DONE
+from tablepatterns.recipes.worker import Report
 from tablepatterns_engine.account import Engine
 
 ORDER = {"Order": "4711", "Amount": 3}

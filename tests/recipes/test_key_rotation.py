@@ -10,13 +10,11 @@ import pytest
 
 from support.employees import BY_EMAIL, BY_ID, jones
 from support.guarantees import explore_guarantee
-from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
+from tablepatterns import BulkLoad, EncryptedProperties, EntitySet, IntraPartitionIndex, Key, KeyRotation, LocalKey
 from tablepatterns.entity_set.internals import mappings_of
 from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
 from tablepatterns.recipes.encrypted_properties import cipher
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
-from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, RotationProgress
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_explore import World
 from tablepatterns_explore.explore import Counterexample

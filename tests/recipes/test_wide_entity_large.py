@@ -8,9 +8,8 @@ import pytest
 
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import Key, connect
+from tablepatterns import Key, WideEntity, connect
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 

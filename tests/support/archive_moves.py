@@ -9,9 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tablepatterns import Key
-from tablepatterns.recipes.archive.stores import BlobArchive
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns import BlobArchive, Key, Worker
+from tablepatterns.recipes.worker import Report
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 ID = {"Department": "Sales", "EmployeeId": 456}

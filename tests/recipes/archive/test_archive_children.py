@@ -10,11 +10,10 @@ import pytest
 from support.archive_moves import ONE_CRASH_EACH_WAY, PLACES, Work, interrupt
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
+from tablepatterns import Archive, BlobArchive, EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany, Worker
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, Store
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.recipes.archive.stores import Store
+from tablepatterns.recipes.worker import Report
 from tablepatterns_engine.account import Engine
 
 NUMBERS = (152, 223)
