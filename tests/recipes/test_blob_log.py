@@ -272,19 +272,6 @@ async def test_a_flush_is_one_append_and_one_more_to_tell_of_it(storage: Any, en
     assert engine.ledger.totals.billable == engine.ledger.totals.requests
 
 
-async def test_writing_through_is_one_append(storage: Any, engine: Engine, container: str) -> None:
-    log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=1))
-    await fill(log, 1)
-    with engine.ledger.span() as span:
-        await fill(log, *(1 + number / 100 for number in range(100)))
-    assert span.totals.by_operation == {"AppendBlock": 100}
-
-
-async def test_an_append_to_the_buffer_costs_nothing(storage: Any, engine: Engine, container: str) -> None:
-    await fill(log_of(storage, container), *range(60))
-    assert engine.ledger.totals.requests == 0
-
-
 async def test_a_second_writer_finds_its_number_with_one_list(storage: Any, engine: Engine, container: str) -> None:
     await fill(log_of(storage, container, write_through=True, blob_blocks=1), *range(9))
     with engine.ledger.span() as span:

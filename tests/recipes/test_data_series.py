@@ -148,19 +148,6 @@ async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
     assert await series.add(9, -3, **TODAY) == 7
 
 
-@pytest.mark.guide("G-229")
-@pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_an_add_with_a_lost_response_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
-    flaky = series_of(
-        connect_unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
-    )
-    await messages.table.create()
-    for total in (2, 4, 6):
-        assert await flaky.add(9, 2, **TODAY) == total
-    await flaky.set(3, 8, **TODAY)
-    assert await messages.read([3, 9], **TODAY) == [8, 6]
-
-
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
     """Return a storage whose first write is carried out and its response lost, and others write before the second."""
 

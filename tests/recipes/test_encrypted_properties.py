@@ -354,16 +354,6 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         encrypted()
 
 
-async def test_encryption_takes_no_storage_transaction_of_its_own(storage: Any, engine: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.create_table()
-    with engine.ledger.span() as span:
-        entity = await staff.insert(EMPLOYEE)
-        await staff.replace(entity)
-        await staff.get(**KEY)
-    assert span.totals.requests == 3
-
-
 # ------------------------------------------------------------------ every type of a value
 
 

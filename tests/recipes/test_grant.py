@@ -214,12 +214,6 @@ async def test_a_credential_renews_itself(backend: Any, storage: Any, engine: En
         engine.clock.advance(3000)
 
 
-async def test_to_make_and_renew_takes_no_request(storage: Any, engine: Engine, table_name: str) -> None:
-    mine = hourly_grant(storage, notes_of(storage, table_name), within={"User": "ann"})
-    mine.renew()
-    assert not list(engine.ledger.records)
-
-
 # ------------------------------------------------------------------ policies
 
 
@@ -243,15 +237,6 @@ async def test_a_policy_can_be_changed_and_revoked(backend: Any, storage: Any, t
         await theirs.get(User="ann", Note=1)
     assert await policies.names() == ["others"]
     assert not await policies.revoke("phones")
-
-
-async def test_a_policy_takes_two_requests(storage: Any, engine: Engine, table_name: str) -> None:
-    policies = AccessPolicies(storage, table_name)
-    assert not await policies.revoke("phones")
-    await policies.put("phones", "r")
-    with engine.ledger.span() as span:
-        await policies.put("phones", "ra")
-    assert span.totals.requests == 2
 
 
 @POLICIES

@@ -55,14 +55,6 @@ async def test_a_value_that_is_not_there_has_no_pieces_and_an_empty_one_has_no_c
     assert b"".join([piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")]) == b""
 
 
-async def test_a_stream_costs_two_transactions(storage: Any, engine: Any, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    await staff.insert({**JONES, "Photo": PHOTO})
-    with engine.ledger.span() as span:
-        assert len(b"".join([piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")])) == len(PHOTO)
-    assert span.totals.requests == 2
-
-
 async def test_what_cannot_be_opened_is_reported(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     values = LargePropertyStore(staff)

@@ -127,14 +127,6 @@ async def test_the_part_of_a_declared_property_is_known_without_reading(
     assert dict(found) == JONES | {"Day300": 7, "Day301": 300}
 
 
-async def test_reading_is_one_range_query_whatever_the_number_of_parts(counts: Any, engine: Engine) -> None:
-    await counts.insert(year())
-    with engine.ledger.span() as span:
-        await counts.get(**JONES)
-        await counts.get(**JONES, select=["Day001", "Day365"])
-    assert [(record.billable, record.examined) for record in span.records] == [(1, 2), (1, 2)]
-
-
 async def test_a_selection_reads_what_was_asked_and_cannot_be_written_back(counts: Any) -> None:
     await counts.insert(year())
     part = await counts.get(**JONES, select=["Day001", "Day365"])

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from support.archive_moves import ID, KEY, KEYS, ONE_CRASH_EACH_WAY, Work, interrupt, jones
-from support.crashing_client import Crash, Crashed, connect_crashing
+from support.archive_moves import ID, KEY, KEYS, Work, interrupt, jones
 from support.queue_workers import message
 from tablepatterns import Archive, BlobArchive, EntitySet, IntraPartitionIndex, Key, LogTail, Worker, connect
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
@@ -233,46 +232,6 @@ async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Wo
     assert (await current.get(**ID), await to_table.get(**ID)) == (None, jones())
     assert busy.hits > 0
     assert late.hits > 0
-
-
-@pytest.mark.guide("G-147", "G-148", "G-149", "G-151")
-@ONE_CRASH_EACH_WAY
-async def test_a_move_is_completed_without_loss_after_a_crash_at_any_point(
-    backend: Any, engine: Engine, current: Any, target: Any, archive: Any, work: Work, after: bool, back: bool
-) -> None:
-    for at in range(30):
-        dying_storage = connect_crashing(backend, engine, Crash(at, after))
-        dying: Any = Worker(dying_storage, [_again(archive, dying_storage, target)], lease=30)
-        origin = archive._there if back else archive._here
-        await origin.insert(KEYS, {"LastName": "Jones"})
-        await (archive.restore if back else archive.archive)(ID)
-        dead = False
-        try:
-            await dying.run_once()
-        except Crashed:
-            dead = True
-        assert jones() in [await current.get(**ID), await archive.get(**ID)]
-        engine.clock.advance(3600)
-        await work(archive)
-        found = [await current.get(**ID), await archive.get(**ID)]
-        assert found == ([jones(), None] if back else [None, jones()])
-        if not dead:
-            break
-        destination = archive._here if back else archive._there
-        held = await destination.get(KEYS)
-        assert await destination.delete(KEYS, held)
-    else:
-        raise AssertionError("it never got to the end alive")
-
-
-def _again(archive: Any, storage: Any, target: Any) -> Any:
-    """Return the same archive in another process."""
-    source: Any = EntitySet(storage, archive.entity_set.table.name, KEY)
-    if isinstance(target, EntitySet):
-        target = EntitySet(storage, target.table.name, KEY)
-    elif isinstance(target, BlobArchive):
-        target = BlobArchive(storage, target._container.name, prefix="former/")
-    return Archive(source, target, queue=archive.queue, kind=archive.kind)
 
 
 async def test_a_move_back_onto_another_entity_is_rejected_and_both_stay(
