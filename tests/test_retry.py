@@ -13,13 +13,9 @@ from typing import Any
 import pytest
 
 import tablepatterns
-from tablepatterns import EntitySet, Key, Storage, aio, connect
-from tablepatterns.entity import Entity
+from tablepatterns import DataSeries, Entity, EntitySet, Key, Storage, Summary, WideEntity, aio, connect
 from tablepatterns.errors import BadInput, EntityChanged, TooMuchContention
 from tablepatterns.recipe import as_async, finish
-from tablepatterns.recipes.data_series import DataSeries
-from tablepatterns.recipes.summary import Summary
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.retry import RETRY_FOR, Overtaken, contended
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import AioEngineTransport

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from tablepatterns import Key, Summary
-from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Summary
 from tablepatterns_explore import World, explore
 from tablepatterns_explore.choice import Chance, Choice
 from tablepatterns_explore.ready_loop import ready_loop

@@ -16,10 +16,8 @@ from uuid import uuid4
 import pytest
 
 import tablepatterns.aio
-from tablepatterns import connect
+from tablepatterns import BlobLog, BlobLogHandler, LogEntry, connect
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.blob_log.blob_log import BlobLog, BlobLogHandler
-from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns_engine.account import Engine
 
 

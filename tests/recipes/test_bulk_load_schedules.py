@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
+from tablepatterns import BulkLoad, EntitySet, IndexEntity, Key, Summary, limits
 from tablepatterns.entity_set.commit import Step, Write, all_steps, execute_steps
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
 from tablepatterns.recipes.bulk_load import plan
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.bulk_load.plan import Chunk
 from tablepatterns.sdk.operation import ANY
 from tablepatterns_explore import Counterexample, World

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import Entity, Key
+from tablepatterns import Entity, Key, WideEntity
 from tablepatterns.entity_set.consistent_read import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.tables.service import Tables
 from tablepatterns_explore import World

@@ -15,9 +15,8 @@ from azure.core.rest import HttpRequest
 
 import tablepatterns
 import tablepatterns.aio
-from tablepatterns import EntitySet, Key, Storage
+from tablepatterns import EntitySet, Key, Storage, Traffic
 from tablepatterns.errors import BadInput
-from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.hooks import RequestAttempt
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock

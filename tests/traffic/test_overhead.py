@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 import tablepatterns
-from tablepatterns import EntitySet, Key
-from tablepatterns.traffic import Traffic
+from tablepatterns import EntitySet, Key, Traffic
 
 MOST = 0.06
 """Recording takes 32 calls, and a request some 560 since it passes only two of the policies of the SDK."""

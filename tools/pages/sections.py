@@ -209,7 +209,7 @@ class Page:
         yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
 
     def key_formats(self) -> Iterator[str]:
-        """Yield the table of the formats of key fields, and the paragraph on their order, from the docstring of `Key`."""
+        """Yield the formats of key fields and the paragraph on their order, from the docstring of `Key`."""
         paragraphs = (inspect.getdoc(Key) or "").split("\n\n")
         first = next(at for at, text in enumerate(paragraphs) if text.startswith("|"))
         yield from paragraphs[first - 1 : first + 2]

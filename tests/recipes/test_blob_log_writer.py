@@ -1,15 +1,16 @@
-"""Segments: the blocks of lines, and the open blobs of a writer."""
+"""The writer of a log: the blocks of lines, its open blobs, and its buffer."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns.recipes.blob_log.entry import HOUR, LogName, hour_of
-from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES, Block, Coverage, Line, Segment, Segments, blocks
+from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES, Block, Buffer, Coverage, Line, Segment, Segments, blocks
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 QUARTER = BLOCK_BYTES // 4
@@ -65,3 +66,41 @@ def test_a_writer_of_many_hours_forgets_the_oldest() -> None:
     assert at_hand.take(Block([line(60 * 135 + 1)])) is None
     assert at_hand.take(Block([line(60 * 136 + 1)])) == segment(1, minute=60 * 136)
     assert len(at_hand.take_all()) == 63
+
+
+# ------------------------------------------------------------------ the buffer
+
+
+def buffered(content: bytes = b"12345", seconds: float = 0) -> Line:
+    return Line(NOON, "INFO", content, NOON + timedelta(seconds=seconds))
+
+
+def buffer_of(*lines: Line, count: int = 100, size: int = 1000, age: float = 100) -> Buffer:
+    buffer = Buffer(count, size, timedelta(seconds=age))
+    for each in lines:
+        buffer.add(each)
+    return buffer
+
+
+@pytest.mark.parametrize("limits", [{"count": 1}, {"size": 1}, {"age": 0}], ids=str)
+def test_an_empty_buffer_is_never_due(limits: dict[str, int]) -> None:
+    assert not buffer_of(**limits).is_due(buffered())
+
+
+def test_a_buffer_is_due_when_one_more_line_would_be_too_much() -> None:
+    two = (buffered(), buffered())
+    assert [buffer_of(*two, count=count).is_due(buffered()) for count in (2, 3)] == [True, False]
+    assert [buffer_of(*two, size=size).is_due(buffered()) for size in (14, 15)] == [True, False]
+    assert [buffer_of(*two, age=10).is_due(buffered(seconds=seconds)) for seconds in (10, 9.99)] == [True, False]
+
+
+def test_what_is_taken_counts_no_more_and_what_is_put_back_counts_again() -> None:
+    buffer = buffer_of(buffered(b"1"), buffered(b"2"), size=3, age=10)
+    taken = buffer.take()
+    assert not buffer.is_due(buffered(b"xx"))
+    buffer.add(buffered(b"3", seconds=5))
+    buffer.put_back(taken)
+    assert buffer.is_due(buffered(b"4"))
+    assert buffer.is_due(buffered(b"", seconds=10))
+    assert [each.content for each in buffer.take()] == [b"1", b"2", b"3"]
+    assert buffer.take() == []
