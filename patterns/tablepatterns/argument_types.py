@@ -184,15 +184,11 @@ class Arguments:
             text = str(error).replace("missing a required", "missing 1 required")
             if text.startswith(("too many", "multiple")):
                 text = f"got {text}"
-            first, *parameters = (
-                parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()
-            )
-            is_method = first.name in ("self", "cls")
-            display_signature = signature.replace(
-                parameters=parameters if is_method else [first, *parameters], return_annotation=inspect.Signature.empty
-            )
+            parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+            is_method = parameters[0].name in ("self", "cls")
+            untyped = inspect.Signature(parameters[1:] if is_method else parameters)
             name = _public_name(self._function.__name__, args[0] if is_method else None)
-            raise TypeError(f"{name}() {text}; call {name}{display_signature}") from None
+            raise TypeError(f"{name}() {text}; call {name}{untyped}") from None
 
     def _declare(self) -> None:
         kinds = parameter_kinds(self._function)
@@ -270,14 +266,15 @@ def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> di
     :param strict: whether to raise an error if an annotation cannot be evaluated, such as a name that only type
         checkers import; otherwise the parameter takes anything
     """
-    names = _Names(function)
+    names = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
     kinds: dict[str, Kind | None] = {}
     for parameter in inspect.signature(function).parameters.values():
-        annotation: Any = Any if parameter.annotation is parameter.empty else parameter.annotation
+        is_open = parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD
+        annotation: Any = Any if is_open else parameter.annotation
         try:
-            kinds[parameter.name] = (
-                None if parameter.kind is parameter.VAR_KEYWORD else kind_of(names.evaluated(annotation))
-            )
+            if isinstance(annotation, str):
+                annotation = eval(annotation, {}, names)  # noqa: S307 - our own text
+            kinds[parameter.name] = kind_of(annotation)
         except Exception:
             if strict:
                 raise
@@ -285,21 +282,13 @@ def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> di
     return kinds
 
 
-class _Names(Mapping[str, Any]):
+class _Names(dict[str, Any]):
     """The names that the annotations of a function may have: those of its module, and the public ones of the package.
 
     A module does not import names that only its annotations use, such as a class of a layer above it.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._module: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
-
-    def evaluated(self, annotation: object) -> Any:
-        return eval(annotation, {}, self) if isinstance(annotation, str) else annotation  # noqa: S307 - our own text
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._module:
-            return self._module[name]
+    def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         package = __name__.partition(".")[0]
@@ -308,12 +297,6 @@ class _Names(Mapping[str, Any]):
             return getattr(home, name)
         except AttributeError as error:
             raise KeyError(name) from error
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module)
-
-    def __len__(self) -> int:
-        return len(self._module)
 
 
 def kind_of(annotation: Any) -> Kind | None:
@@ -336,18 +319,17 @@ def kind_of(annotation: Any) -> Kind | None:
     if origin is Callable:
         may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
         may_yield = _returns(inner[-1], Iterator)
-        return Kind(
-            "a callable",
-            lambda value: (
-                callable(value) and (may_wait or not is_async(value)) and (may_yield or not is_generator(value))
-            ),
-        )
+
+        def runs(value: object) -> bool:
+            return callable(value) and (may_wait or not is_async(value)) and (may_yield or not is_generator(value))
+
+        return Kind("a callable", runs)
     return _one_of(annotation if origin is None else origin)
 
 
 def _returns(annotation: Any, kind: type) -> bool:
     if get_origin(annotation) in (Union, types.UnionType):
-        return any(_returns(each, kind) for each in get_args(annotation))
+        return any(_returns(part, kind) for part in get_args(annotation))
     return _is_a(get_origin(annotation) or annotation, kind)
 
 
@@ -451,11 +433,9 @@ def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
         pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))
         return _mapping_of(origin, pair)
     if _is_a(origin, tuple) and inner[-1] is not Ellipsis:
-        part_kinds = [kind_of(part) for part in inner]
-        text = f"a tuple of {len(part_kinds)}"
-        return Kind(
-            text, lambda value: _is_a(type(value), tuple) and len(value) == len(part_kinds) and _fit(part_kinds, value)
-        )
+        parts = [kind_of(part) for part in inner]
+        text = f"a tuple of {len(parts)}"
+        return Kind(text, lambda value: _is_a(type(value), tuple) and len(value) == len(parts) and _fit(parts, value))
     part = kind_of(inner[0])
     noun = origin.__name__.lower()
     text = f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} of {part.text.partition(' ')[2] if part else 'anything'}"

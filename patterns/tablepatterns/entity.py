@@ -196,9 +196,8 @@ def modify(entity: Entity, change: Modify) -> None:
         returned.close()
     if not isinstance(returned, Mapping):
         rule = "it returns all fields of the entity as a mapping, or changes the entity in place and returns None"
-        raise BadInput(
-            "change", type(returned).__name__, rule, "return None or a mapping, from a function without async"
-        )
+        hint = "return None or a mapping, from a function without async"
+        raise BadInput("change", type(returned).__name__, rule, hint)
     fields = dict(cast("Mapping[str, Any]", returned))
     entity.clear()
     entity.update(fields)
@@ -299,9 +298,8 @@ def _name_size(name: object) -> int:
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
     if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
-        raise LimitExceeded(
-            "property name", name, f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters", "shorten the name"
-        )
+        rule = f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters"
+        raise LimitExceeded("property name", name, rule, "shorten the name")
     return 8 + 2 * utf16_length(name)
 
 

@@ -43,10 +43,10 @@ from .derived import (
     repair_operations,
 )
 from .mapping import Action, Mappings
-from .pending import Pending, combined
 
 if TYPE_CHECKING:
     from .named_table import StoredNames
+    from .pending import Pending
     from .row_store import RowReader
 
 
@@ -277,6 +277,9 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
 
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows; each change sees the effect of those before it."""
+    # Not imported above, since most sets have no rows that entities share
+    from .pending import Pending
+
     pending = Pending(rows)
     for write in writes:
         _expect(pending, write)
@@ -393,6 +396,8 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 def join_steps(before: Step, step: Step) -> Step | None:
     """Return one step with the effect of two on the same row; None if they cancel each other out."""
+    from .pending import combined
+
     operation = combined(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 

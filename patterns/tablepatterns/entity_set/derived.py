@@ -354,9 +354,8 @@ class Index(Derived):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         expected_row = self.shape(primary.key).row(primary.fields, keys)
         if self.is_unique and INTENT_ID in expected_row:
-            raise BadProperty(
-                INTENT_ID, expected_row[INTENT_ID], "rows of a unique index use the name", "rename the property"
-            )
+            rule = "rows of a unique index use the name"
+            raise BadProperty(INTENT_ID, expected_row[INTENT_ID], rule, "rename the property")
         if row is None:
             return Operation.insert(expected_row)
         return None if same_value(row, expected_row) else Operation.replace(expected_row, row.etag or ANY)

@@ -18,7 +18,6 @@ from ..errors import (
 )
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import K, Key
-from ..key.key_filter import stored_filter
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
@@ -270,6 +269,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
         """Return the filter on rows; reject one that the keys cannot answer, and one of a worse class."""
         if where is None:
             return None
+        from ..key.key_filter import stored_filter
+
         rows_filter = stored_filter(self.key, where)
         self._check_filter(where)
         reject_scans(rows_filter, allow)
@@ -348,20 +349,21 @@ class EntitySet(SetCalls[Account_co, E, K]):
             await self.table.submit(Operation.delete(*self.key.format(self._primary.key_fields(entity)), etag))
 
     def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._inserting(entity)
+        return self._unmoved()._inserting(entity)
 
     def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._changing(entity, changes)
+        return self._unmoved()._changing(entity, changes)
 
     def _plan_removal(self, entity: Mapping[str, Any]) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._deleting(entity)
+        return self._unmoved()._deleting(entity)
 
     def _plan_rename(self, entity: Mapping[str, Any], fields: Fields) -> tuple[Write[E], Write[E]]:
+        return self._unmoved()._renaming(entity, fields)
+
+    def _unmoved(self) -> EntitySet[Account_co, E, K]:
+        """Return this set, unless a `Rekey` moves its entities."""
         check_unmoved(self._identity, "a transaction")
-        return self._renaming(entity, fields)
+        return self
 
     def _question(self, selection: Selection) -> Question:
         fields, via, where, allow, select, _ = selection
@@ -401,9 +403,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
         """Return the entity for the caller: decoded, and with what the set remembers about it."""
-        source = Source(
-            shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
-        )
+        keys = entity.partition_key or "", entity.row_key or ""
+        source = Source(shape, keys, entity.etag or "", write_ids_of(entity))
         stored, is_complete = dict(entity), shape.include is None
         fields = stored
         if self._mappings.mappings:
@@ -485,9 +486,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
             raise EntityNotFound(f"the entity {keys} no longer exists; it was read from an index")
         current, shape = self._primary.entity(row), reading.source.shape
         # A key does not say whether its numbers are stored in 32 bits or in 64
-        has_key = (
-            shape.has_row(current) and shape.key.keys_of(with_dates(shape.key, self.key, current)) == reading.source.key
-        )
+        dated = with_dates(shape.key, self.key, current)
+        has_key = shape.has_row(current) and shape.key.keys_of(dated) == reading.source.key
         if not has_key or not same_value(current, reading.stored, apart_from=shape.key.fields):
             raise EntityChanged(f"the entity {keys} changed since it was read from an index; read it again and retry")
         source = Source(self._primary, keys, row.etag or "", write_ids_of(row))

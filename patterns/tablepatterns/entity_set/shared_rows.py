@@ -126,11 +126,8 @@ class KeyList:
 
     def _text(self, partition_key: str, keys: Keys, note: str) -> str:
         entity_partition, row_key = keys
-        key = (
-            row_key
-            if self.local and row_key and entity_partition == partition_key
-            else f"{entity_partition}{_INSIDE}{row_key}"
-        )
+        is_short = self.local and row_key and entity_partition == partition_key
+        key = row_key if is_short else f"{entity_partition}{_INSIDE}{row_key}"
         return f"{key}{_NOTE}{note}" if note else key
 
     def _entry(self, partition_key: str, text: str) -> tuple[Keys, str]:

@@ -56,9 +56,9 @@ def matcher(expression: Filter) -> Matcher:
             inner = matcher(term)
             return lambda get: not inner(get)
         case And(terms=terms):
-            return _all([matcher(term) for term in terms])
+            return _junction([matcher(term) for term in terms], decisive=False)
         case Or(terms=terms):
-            return _any([matcher(term) for term in terms])
+            return _junction([matcher(term) for term in terms], decisive=True)
         case _:
             raise not_a_filter(expression)
 
@@ -95,22 +95,14 @@ def _compare(comparison: Comparison) -> _Compare:
     return lambda value, literal: compare(ordinal(value), ordinal(literal))
 
 
-# A loop instead of nested closures, so that a long `true or true or ...` does not exhaust the stack
-def _all(terms: list[Matcher]) -> Matcher:
+def _junction(terms: list[Matcher], *, decisive: bool) -> Matcher:
+    """Return the matcher of an `and`, which a False term decides, or of an `or`, which a True term decides."""
+
     def matches(get: Getter) -> bool:
-        for term in terms:  # noqa: SIM110 - a generator would triple the time
-            if not term(get):
-                return False
-        return True
-
-    return matches
-
-
-def _any(terms: list[Matcher]) -> Matcher:
-    def matches(get: Getter) -> bool:
-        for term in terms:  # noqa: SIM110 - a generator would triple the time
-            if term(get):
-                return True
-        return False
+        # A loop instead of nested closures, so that a long `true or true or ...` does not exhaust the stack
+        for term in terms:
+            if term(get) is decisive:
+                return decisive
+        return not decisive
 
     return matches
