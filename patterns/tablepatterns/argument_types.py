@@ -114,18 +114,17 @@ def checked(function: F) -> F:
         ...
     tablepatterns.errors.BadInput: numbers = '12': it must be a sequence of int, not str; pass a sequence of int
     """
-    check = Arguments(function)
+    checked_call = Arguments(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        check(args, kwargs)
-        return function(*args, **kwargs)
+        return checked_call(args, kwargs)
 
     return cast("F", call)
 
 
 class Arguments:
-    """Checks the arguments of a function; the annotations are evaluated on the first call.
+    """Checks the arguments of a function, and calls it; the annotations are evaluated on the first call.
 
     :param function: the function; a parameter called `self` or `cls` is not checked
     """
@@ -136,21 +135,12 @@ class Arguments:
         self._positional: Sequence[tuple[str, Kind | None]] | None = None
         self._named: Mapping[str, Kind] = {}
         self._rest: tuple[str, Kind] | None = None
-        self._least = 0
-        self._most: float = 0
-        self._keywords: Mapping[str, int] = {}
-        """The position of each parameter that may be passed by keyword; -1 if it has none."""
-        self._required = frozenset[str]()
-        self._takes_fields = False
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Check the arguments of a call, `self` included."""
-        # Most calls need no more than this
-        positional = self._positional
-        is_plain = self._takes_fields and not self._keywords if kwargs else not self._required
-        if positional is None or not is_plain or not self._least <= len(args) <= self._most:
-            self.bind(args, kwargs)
-            positional = self._positional or ()
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return what the function returns for these arguments, `self` included."""
+        if self._positional is None:
+            self._declare()
+        positional = self._positional or ()
         for (name, kind), value in zip(positional, args, strict=False):
             if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                 self._refuse(args, name, value, kind)
@@ -164,19 +154,15 @@ class Arguments:
                 kind = self._named.get(name)
                 if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                     self._refuse(args, name, value, kind)
+        try:
+            return self._function(*args, **kwargs)
+        except TypeError:
+            # Of the call, or of the function's own code
+            self._check_binding(args, kwargs)
+            raise
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def _check_binding(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name."""
-        if self._positional is None:
-            self._declare()
-        if self._least <= len(args) <= self._most and kwargs.keys() >= self._required:
-            for name in kwargs:
-                is_known = self._takes_fields or name in self._keywords
-                # Passed by position as well
-                if not is_known or 0 <= self._keywords.get(name, -1) < len(args):
-                    break
-            else:
-                return
         signature = inspect.signature(self._function)
         try:
             signature.bind(*args, **kwargs)
@@ -194,33 +180,17 @@ class Arguments:
         kinds = parameter_kinds(self._function)
         positional: list[tuple[str, Kind | None]] = []
         named_kinds: dict[str, Kind] = {}
-        keywords: dict[str, int] = {}
-        required: set[str] = set()
-        most: float = 0
         for parameter in inspect.signature(self._function).parameters.values():
-            kind = kinds.get(parameter.name)
+            kind = kinds[parameter.name]
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                    keywords[parameter.name] = len(positional)
                 positional.append((parameter.name, kind))
-                self._least += parameter.default is parameter.empty
-                most += 1
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                most = math.inf
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                self._takes_fields = True
-            else:
-                keywords[parameter.name] = -1
-                if parameter.default is parameter.empty:
-                    required.add(parameter.name)
             if kind is None:
                 continue
             if parameter.kind is parameter.VAR_POSITIONAL:
                 self._rest = parameter.name, kind
             elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 named_kinds[parameter.name] = kind
-        self._named, self._keywords, self._required, self._most = named_kinds, keywords, frozenset(required), most
-        self._positional = positional
+        self._named, self._positional = named_kinds, positional
 
     def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value

@@ -266,16 +266,16 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Make an `async def` method sync on a sync account, and awaitable on an async one and in other recipes."""
 
     def __init__(
-        self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], check: Arguments | None = None
+        self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], checked_call: Arguments | None = None
     ) -> None:
-        check = check or Arguments(function)
+        call = checked_call or Arguments(function)
 
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             # Without `locating`, which would add calls to every recipe
             try:
-                check((pattern, *args), kwargs)
-                return await function(pattern, *args, **kwargs)
+                result: T = await call((pattern, *args), kwargs)
+                return result
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
@@ -299,14 +299,13 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
-        check = Arguments(function)
+        call = Arguments(function)
 
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
             try:
-                check((pattern, *args), kwargs)
                 # An `async def` with a `yield` is declared as an iterator, and makes a generator
-                items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))
+                items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise

@@ -16,8 +16,8 @@ from support.employees import jones
 from support.encrypted_staff import KEY, SECRET, encrypted, staff_of
 from support.examples import examples
 from tablepatterns.edm import Int64, Ticks
+from tablepatterns.entity import same_value
 from tablepatterns.errors import BadProperty
-from tablepatterns.same_value import same_value
 
 EMPLOYEE = jones(Salary=90_000, Ssn=SECRET)
 

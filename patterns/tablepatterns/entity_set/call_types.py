@@ -185,11 +185,10 @@ else:
 
     def planning(method: Callable[..., T]) -> Callable[..., T]:
         """Decorate a method that returns the change of an entity or an instance; its errors name the table."""
-        check = _InstanceArguments(method)
+        call = _InstanceArguments(method)
 
         @functools.wraps(method)
         def wrapper(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
-            check((pattern, *args), kwargs)
-            return method(pattern, *args, **kwargs)
+            return call((pattern, *args), kwargs)
 
         return located(wrapper)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from typing_extensions import TypeVar
 
-from ..entity import Entity, identify, reading_of, remember, write_ids_of
+from ..entity import Entity, identify, reading_of, remember, same_value, write_ids_of
 from ..errors import (
     BadInput,
     DerivedDataMismatch,
@@ -25,7 +25,6 @@ from ..errors import (
 )
 from ..recipe import Account, identity_of
 from ..retry import Overtaken, check_retry_for, contended
-from ..same_value import same_value
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity

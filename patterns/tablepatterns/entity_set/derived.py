@@ -23,12 +23,11 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..entity import Entity, identify
+from ..entity import Entity, identify, same_value
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
-from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
 from .placement import InPartition, InTable, Placement

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..entity import Entity, reading_of, remember, without_none, write_ids_of
+from ..entity import Entity, reading_of, remember, same_value, without_none, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -21,7 +21,6 @@ from ..key import K, Key
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
-from ..same_value import same_value
 from ..sdk.operation import Operation
 from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from ..edm import Int64, Ticks
-from ..entity import Entity
+from ..entity import Entity, same_value
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -26,7 +26,6 @@ from ..key import Key
 from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
-from ..same_value import same_value
 from .codecs import required
 from .options import Upgrade
 from .record import Record

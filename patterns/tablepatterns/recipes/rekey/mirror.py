@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...entity import Entity
+from ...entity import Entity, same_value
 from ...entity_set.derived import Index, Keys, has_fields, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of, primary_keys
@@ -25,7 +25,6 @@ from ...errors import (
 from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken, contended
-from ...same_value import same_value
 from .difference import Difference, Mismatch
 from .fence import fenced_table, under_lease
 
