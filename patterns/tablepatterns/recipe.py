@@ -366,16 +366,30 @@ def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., 
     return call
 
 
-class AsyncStream(AsyncGenerator[T, None]):
-    """The items of a stream on an async account; its errors name the table of the pattern.
+class WrappedItems(AsyncGenerator[T, None]):
+    """The items of an async generator, which a subclass changes.
 
     Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
     """
 
+    def __init__(self, items: AsyncGenerator[Any, None]) -> None:
+        self._items = items
+
+    async def athrow(self, *error: Any) -> T:
+        item: T = await self._items.athrow(*error)
+        return item
+
+    async def aclose(self) -> None:
+        await self._items.aclose()
+
+
+class AsyncStream(WrappedItems[T]):
+    """The items of a stream on an async account; its errors name the table of the pattern."""
+
     def __init__(self, pattern: Pattern[Account], name: str, items: AsyncGenerator[T, None]) -> None:
+        super().__init__(items)
         self._pattern = pattern
         self._name = name
-        self._items = items
 
     def _misused(self) -> NoReturn:
         call = f"{type(self._pattern).__name__}.{self._name}()"
@@ -389,16 +403,11 @@ class AsyncStream(AsyncGenerator[T, None]):
 
     async def asend(self, value: None) -> T:
         try:
-            return await self._items.asend(value)
+            item: T = await self._items.asend(value)
         except TablePatternsError as error:
             error.locate(self._pattern.location)
             raise
-
-    async def athrow(self, *error: Any) -> T:
-        return await self._items.athrow(*error)
-
-    async def aclose(self) -> None:
-        await self._items.aclose()
+        return item
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..edm import Int64, ordinal
-from .expression import And, Comparison, Constant, Filter, Not, Or, not_a_filter
-from .literals import Value
+from .expression import And, Comparison, Constant, Filter, Not, Or, Value, not_a_filter
 
 Getter: TypeAlias = Callable[[str], "Value | None"]
 """A function that returns a property of an entity, such as `entity.get`; None if it is missing."""
