@@ -79,7 +79,8 @@ class _KeyFilter:
 
     def _all(self, terms: Sequence[Filter], key_values: Mapping[str, object]) -> list[Filter]:
         equal = {term.name: term.value for term in terms if isinstance(term, Comparison) and term.operator == "eq"}
-        # Each term needs to be right only where the other terms hold
+        # Each term needs to be right only where the other terms hold. So a term of `Year` may begin at the text of the
+        # `EmployeeId` that another term compares with `==`, although on its own it would need all employees
         key_values = {**key_values, **{name: value for name, value in equal.items() if name in self._places}}
         filters: list[Filter] = []
         pending = list(terms)
@@ -94,7 +95,10 @@ class _KeyFilter:
         return _tightened(filters)
 
     def _prefix_of(self, term: Comparison, other_terms: Sequence[Filter]) -> Comparison | None:
-        """Return the other half of `startswith`, if the term is one half and keys do not sort by the field."""
+        """Return the other half of `startswith`, if the term is one half and keys do not sort by the field.
+
+        Neither half is a range of keys then, but together they are: that of the keys with this text at that place.
+        """
         if term.name not in self._places or term.operator != "ge":
             return None
         template, position = self._places[term.name]
