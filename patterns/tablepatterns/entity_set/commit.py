@@ -175,7 +175,7 @@ class Write(Generic[E]):
         row = shape.row(change.new, change.row)
         if change.old is None:
             return Operation.insert(row)
-        if change.merges:
+        if change.merged is not None:
             return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids)
         return Operation.replace(row, etag, write_ids=write_ids)
 

@@ -32,7 +32,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
         is_with_primaries = derived_data.placement.store_name(table) == ("table", table.lower())
         if derived_data.is_eventual and pattern is not None and is_with_primaries:
             _check_apart(derived_data.name, pattern, key, "the primary rows")
-        _check_copies(derived_data, key, derived)
+        if isinstance(derived_data, Index):
+            _check_copies(derived_data, key, derived)
     for one, other in combinations(derived, 2):
         if one.is_eventual and other.is_eventual and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
@@ -43,10 +44,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
             _check_apart(other.name, rival, row, repr(one.name))
 
 
-def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
+def _check_copies(index: Index, key: Key, derived: Collection[Derived]) -> None:
     """Reject an index that copies fields which another set updates in the primary row only."""
-    if not isinstance(index, Index):
-        return
     shape = index.shape(key)
     for derived_data in derived:
         looked_up = derived_data.looked_up if isinstance(derived_data, LookedUpFields) else ()

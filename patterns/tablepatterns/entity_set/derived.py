@@ -63,11 +63,6 @@ class Change:
     known_row: Keys | None = field(default=None, repr=False, compare=False)
     """The keys of the primary row, if it was read and its key does not change."""
 
-    @property
-    def merges(self) -> bool:
-        """Whether it is a merge, which leaves the other stored fields as they are."""
-        return self.merged is not None
-
     @cached_property
     def row(self) -> Keys:
         """The keys of the primary row."""
@@ -544,7 +539,7 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
     if old and new and keys_of(old) == keys_of(new):
         if old == new and same_value(old, new):
             return []
-        if change.merges:
+        if change.merged is not None:
             return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
         return [Operation.replace(new, ANY)]
     deletes = [Operation.delete(*keys_of(old), ANY)] if old else []

@@ -31,7 +31,6 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
-from .moves import check_settled, check_unmoved
 from .range_query import Question
 from .schema import Schema, check_filter
 
@@ -361,6 +360,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     def _unmoved(self) -> EntitySet[Account_co, E, K]:
         """Return this set, unless a `Rekey` moves its entities."""
+        from .moves import check_unmoved
+
         check_unmoved(self._identity, "a transaction")
         return self
 
@@ -431,6 +432,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._writing(read, reading, None)
 
     def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[Any], Write[Any]]:
+        from .moves import check_settled
+
         self._identity.check(entity)
         check_settled(entity)
         for name in fields:

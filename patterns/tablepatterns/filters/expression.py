@@ -279,13 +279,19 @@ def typed(name: str, value: object) -> Value:
         case bool() | UUID():
             return value
         case str():
-            return _text(name, value)
+            if not value.isascii() and _SURROGATE.search(value):
+                raise BadFilter(name, value, "half of a surrogate pair cannot be sent as UTF-8", "use whole characters")
+            return str.__str__(value)
         case datetime() | Ticks():
             return _instant(name, value)
         case int():
-            return _integer(name, value)
+            if not INT64_MIN <= value <= INT64_MAX:
+                raise BadFilter(name, value, "the integer does not fit in 64 bits", "compare with a float or a text")
+            return Int64(value) if isinstance(value, Int64) or not INT32_MIN <= value <= INT32_MAX else int(value)
         case float():
-            return _double(name, value)
+            if not isfinite(value):
+                raise BadFilter(name, value, "NaN and the infinities have no literal", "compare with a finite number")
+            return float(value)
         case bytes():
             return bytes(value)
         case _:
@@ -299,12 +305,6 @@ def typed(name: str, value: object) -> Value:
             raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 
 
-def _text(name: str, value: str) -> str:
-    if not value.isascii() and _SURROGATE.search(value):
-        raise BadFilter(name, value, "half of a surrogate pair cannot be sent as UTF-8", "use whole characters")
-    return str.__str__(value)
-
-
 def _instant(name: str, value: datetime | Ticks) -> Ticks:
     try:
         instant = value if isinstance(value, Ticks) else Ticks.of(value)
@@ -313,18 +313,6 @@ def _instant(name: str, value: datetime | Ticks) -> Ticks:
     if not 0 <= instant <= Ticks.MAX:
         raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use an earlier one")
     return instant
-
-
-def _integer(name: str, value: int) -> int:
-    if not INT64_MIN <= value <= INT64_MAX:
-        raise BadFilter(name, value, "the integer does not fit in 64 bits", "compare with a float or a text")
-    return Int64(value) if isinstance(value, Int64) or not INT32_MIN <= value <= INT32_MAX else int(value)
-
-
-def _double(name: str, value: float) -> float:
-    if not isfinite(value):
-        raise BadFilter(name, value, "NaN and the infinities have no literal", "compare with a finite number")
-    return float(value)
 
 
 def literal(value: Value) -> str:

@@ -24,14 +24,6 @@ Getter: TypeAlias = Callable[[str], "Value | None"]
 Matcher: TypeAlias = Callable[[Getter], bool]
 
 _Compare: TypeAlias = Callable[[Any, Any], bool]
-_COMPARE: Final[Mapping[str, _Compare]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "lt": operator.lt,
-    "le": operator.le,
-}
 _TRUE_WHERE_LESS: Final = frozenset({"ne", "lt", "le"})
 
 
@@ -86,7 +78,8 @@ def _literal_by_type(value: Value) -> Mapping[type, Value]:
 
 
 def _compare(comparison: Comparison) -> _Compare:
-    compare = _COMPARE[comparison.operator]
+    # Python's functions have the names of the service's operators
+    compare: _Compare = getattr(operator, comparison.operator)
     text = comparison.value
     # Below the surrogates, code points and UTF-16 units compare with the literal in the same way
     if not isinstance(text, str) or text.isascii() or max(text) < "\ud800":

@@ -25,11 +25,6 @@ class Member:
     annotations: tuple[object, ...] = ()
     """What its type is annotated with, such as `Stored`."""
 
-    @property
-    def may_be_none(self) -> bool:
-        """Whether the field is None if nothing is stored."""
-        return isinstance(self.codec, OptionalOf)
-
 
 class Record:
     """The fields of a class, and how each is stored.
@@ -166,10 +161,11 @@ class Part(Nested):
 
 def _needs_none(name: str, member: Member) -> bool:
     """Return whether to pass None for a field that is not stored, rather than use its default."""
-    if not (member.may_be_none or member.has_default):
+    may_be_none = isinstance(member.codec, OptionalOf)
+    if not (may_be_none or member.has_default):
         rule = "nothing is stored, and the field has no default"
         raise TypeMismatch(None, rule, "add a default, or upgrade the entity", name)
-    return member.may_be_none
+    return may_be_none
 
 
 def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:
