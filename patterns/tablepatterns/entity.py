@@ -295,18 +295,16 @@ def storable(name: str, value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _name_size(name: object) -> int:
     """Return the size of a property without its value; raise an error for a name that cannot be stored."""
-    if not isinstance(name, str) or not _is_property_name(name):
+    # The pattern takes milliseconds to compile, and is not needed for ASCII identifiers
+    if not isinstance(name, str) or not (
+        name.isidentifier() and (name.isascii() or re.fullmatch(limits.PROPERTY_NAME_PATTERN, name))
+    ):
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
     if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
         rule = f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters"
         raise LimitExceeded("property name", name, rule, "shorten the name")
     return 8 + 2 * utf16_length(name)
-
-
-def _is_property_name(name: str) -> bool:
-    # The pattern takes milliseconds to compile, and is not needed for ASCII identifiers
-    return name.isidentifier() and (name.isascii() or bool(re.fullmatch(limits.PROPERTY_NAME_PATTERN, name)))
 
 
 def typed(name: str, value: Any) -> Any:

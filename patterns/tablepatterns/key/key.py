@@ -230,7 +230,11 @@ class Key(Generic[K]):
             row_key = self._row.write(fields)
             return KeyRange(partition_key, row_key, True, row_key, True)
         first_field, *after = remaining_fields
-        _reject_given(after, first_field, fields)
+        for field in after:
+            if field.name in fields:
+                rule = f"{first_field.name}, to its left, has no single value, so the rows are not one range"
+                hint = f"give {first_field.name} a single value, or omit this field"
+                raise BadKey(field.name, fields[field.name], rule, hint)
         question = fields.get(first_field.name)
         if isinstance(question, Between):
             return field_range(partition_key, row_prefix, first_field, question, last=not after)
@@ -318,11 +322,3 @@ def _check_texts(partition_key: object, row_key: object) -> None:
     for name, text in (("PartitionKey", partition_key), ("RowKey", row_key)):
         if not isinstance(text, str):
             raise BadKey(name, text, f"a key must be a str, not {type(text).__name__}", "pass the stored key")
-
-
-def _reject_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
-    for field in after:
-        if field.name in fields:
-            rule = f"{open_field.name}, to its left, has no single value, so the rows are not one range"
-            hint = f"give {open_field.name} a single value, or omit this field"
-            raise BadKey(field.name, fields[field.name], rule, hint)
