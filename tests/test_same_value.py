@@ -10,7 +10,7 @@ import pytest
 from azure.data.tables import EdmType, EntityProperty
 
 from tablepatterns import Int64, Ticks
-from tablepatterns.same_value import same_value
+from tablepatterns.entity import same_value
 from tablepatterns.sdk.operation import Operation
 
 pytestmark = pytest.mark.both_sdks

@@ -31,15 +31,15 @@ def _public() -> dict[str, str | None]:
 def __getattr__(name: str) -> object:
     public = _public() if name == "__all__" or not name.startswith("_") else {}
     if name == "__all__":
-        return sorted(each for each, home in public.items() if home is not None)
+        return sorted(public_name for public_name, home in public.items() if home is not None)
     if name not in public:
         # With the module, from which Python suggests a similar name
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     home = public[name]
     module = import_module(home or f".{name}", __name__)
-    found: object = module if home is None else getattr(module, name)
-    globals()[name] = found
-    return found
+    value: object = module if home is None else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -135,7 +135,11 @@ class Storage(TypedAccount):
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
 
         async def keep_beating() -> None:
-            while not await _happens(over, interval):
+            while True:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(over.wait(), interval)
+                if over.is_set():
+                    return
                 await heartbeat()
 
         beating = asyncio.ensure_future(keep_beating())
@@ -160,10 +164,3 @@ class Storage(TypedAccount):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-async def _happens(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event for up to a number of seconds; return whether it occurred."""
-    with suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-    return event.is_set()

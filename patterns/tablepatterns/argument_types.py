@@ -115,18 +115,17 @@ def checked(function: F) -> F:
         ...
     tablepatterns.errors.BadInput: numbers = '12': it must be a sequence of int, not str; pass a sequence of int
     """
-    check = Arguments(function)
+    checked_call = Arguments(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        check(args, kwargs)
-        return function(*args, **kwargs)
+        return checked_call(args, kwargs)
 
     return cast("F", call)
 
 
 class Arguments:
-    """Checks the arguments of a function; the annotations are evaluated on the first call.
+    """Checks the arguments of a function, and calls it; the annotations are evaluated on the first call.
 
     :param function: the function; a parameter called `self` or `cls` is not checked
     """
@@ -137,21 +136,12 @@ class Arguments:
         self._positional: Sequence[tuple[str, Kind | None]] | None = None
         self._named: Mapping[str, Kind] = {}
         self._rest: tuple[str, Kind] | None = None
-        self._least = 0
-        self._most: float = 0
-        self._keywords: Mapping[str, int] = {}
-        """The position of each parameter that may be passed by keyword; -1 if it has none."""
-        self._required = frozenset[str]()
-        self._takes_fields = False
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Check the arguments of a call, `self` included."""
-        # Most calls need no more than this
-        positional = self._positional
-        is_plain = self._takes_fields and not self._keywords if kwargs else not self._required
-        if positional is None or not is_plain or not self._least <= len(args) <= self._most:
-            self.bind(args, kwargs)
-            positional = self._positional or ()
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return what the function returns for these arguments, `self` included."""
+        if self._positional is None:
+            self._declare()
+        positional = self._positional or ()
         for (name, kind), value in zip(positional, args, strict=False):
             if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                 self._refuse(args, name, value, kind)
@@ -165,19 +155,15 @@ class Arguments:
                 kind = self._named.get(name)
                 if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                     self._refuse(args, name, value, kind)
+        try:
+            return self._function(*args, **kwargs)
+        except TypeError:
+            # Of the call, or of the function's own code
+            self._check_binding(args, kwargs)
+            raise
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def _check_binding(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Reject a call with too many or too few arguments, or with unknown ones; the error has the public name."""
-        if self._positional is None:
-            self._declare()
-        if self._least <= len(args) <= self._most and kwargs.keys() >= self._required:
-            for name in kwargs:
-                is_known = self._takes_fields or name in self._keywords
-                # Passed by position as well
-                if not is_known or 0 <= self._keywords.get(name, -1) < len(args):
-                    break
-            else:
-                return
         signature = inspect.signature(self._function)
         try:
             signature.bind(*args, **kwargs)
@@ -185,47 +171,27 @@ class Arguments:
             text = str(error).replace("missing a required", "missing 1 required")
             if text.startswith(("too many", "multiple")):
                 text = f"got {text}"
-            first, *parameters = (
-                parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()
-            )
-            is_method = first.name in ("self", "cls")
-            display_signature = signature.replace(
-                parameters=parameters if is_method else [first, *parameters], return_annotation=inspect.Signature.empty
-            )
+            parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+            is_method = parameters[0].name in ("self", "cls")
+            untyped = inspect.Signature(parameters[1:] if is_method else parameters)
             name = _public_name(self._function.__name__, args[0] if is_method else None)
-            raise TypeError(f"{name}() {text}; call {name}{display_signature}") from None
+            raise TypeError(f"{name}() {text}; call {name}{untyped}") from None
 
     def _declare(self) -> None:
         kinds = parameter_kinds(self._function)
         positional: list[tuple[str, Kind | None]] = []
         named_kinds: dict[str, Kind] = {}
-        keywords: dict[str, int] = {}
-        required: set[str] = set()
-        most: float = 0
         for parameter in inspect.signature(self._function).parameters.values():
-            kind = kinds.get(parameter.name)
+            kind = kinds[parameter.name]
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                    keywords[parameter.name] = len(positional)
                 positional.append((parameter.name, kind))
-                self._least += parameter.default is parameter.empty
-                most += 1
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                most = math.inf
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                self._takes_fields = True
-            else:
-                keywords[parameter.name] = -1
-                if parameter.default is parameter.empty:
-                    required.add(parameter.name)
             if kind is None:
                 continue
             if parameter.kind is parameter.VAR_POSITIONAL:
                 self._rest = parameter.name, kind
             elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 named_kinds[parameter.name] = kind
-        self._named, self._keywords, self._required, self._most = named_kinds, keywords, frozenset(required), most
-        self._positional = positional
+        self._named, self._positional = named_kinds, positional
 
     def _refuse(self, args: Sequence[Any], name: str, value: object, kind: Kind) -> None:
         shown_value = NOT_SHOWN if name in _SECRET and value is not None else value
@@ -271,14 +237,15 @@ def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> di
     :param strict: whether to raise an error if an annotation cannot be evaluated, such as a name that only type
         checkers import; otherwise the parameter takes anything
     """
-    names = _Names(function)
+    names = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
     kinds: dict[str, Kind | None] = {}
     for parameter in inspect.signature(function).parameters.values():
-        annotation: Any = Any if parameter.annotation is parameter.empty else parameter.annotation
+        is_open = parameter.annotation is parameter.empty or parameter.kind is parameter.VAR_KEYWORD
+        annotation: Any = Any if is_open else parameter.annotation
         try:
-            kinds[parameter.name] = (
-                None if parameter.kind is parameter.VAR_KEYWORD else kind_of(names.evaluated(annotation))
-            )
+            if isinstance(annotation, str):
+                annotation = eval(annotation, {}, names)  # noqa: S307 - our own text
+            kinds[parameter.name] = kind_of(annotation)
         except Exception:
             if strict:
                 raise
@@ -286,21 +253,13 @@ def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> di
     return kinds
 
 
-class _Names(Mapping[str, Any]):
+class _Names(dict[str, Any]):
     """The names that the annotations of a function may have: those of its module, and the public ones of the package.
 
     A module does not import names that only its annotations use, such as a class of a layer above it.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._module: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
-
-    def evaluated(self, annotation: object) -> Any:
-        return eval(annotation, {}, self) if isinstance(annotation, str) else annotation  # noqa: S307 - our own text
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._module:
-            return self._module[name]
+    def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         package = __name__.partition(".")[0]
@@ -309,12 +268,6 @@ class _Names(Mapping[str, Any]):
             return getattr(home, name)
         except AttributeError as error:
             raise KeyError(name) from error
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module)
-
-    def __len__(self) -> int:
-        return len(self._module)
 
 
 def kind_of(annotation: Any) -> Kind | None:
@@ -337,18 +290,17 @@ def kind_of(annotation: Any) -> Kind | None:
     if origin is Callable:
         may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
         may_yield = _returns(inner[-1], Iterator)
-        return Kind(
-            "a callable",
-            lambda value: (
-                callable(value) and (may_wait or not is_async(value)) and (may_yield or not is_generator(value))
-            ),
-        )
+
+        def runs(value: object) -> bool:
+            return callable(value) and (may_wait or not is_async(value)) and (may_yield or not is_generator(value))
+
+        return Kind("a callable", runs)
     return _one_of(annotation if origin is None else origin)
 
 
 def _returns(annotation: Any, kind: type) -> bool:
     if get_origin(annotation) in (Union, types.UnionType):
-        return any(_returns(each, kind) for each in get_args(annotation))
+        return any(_returns(part, kind) for part in get_args(annotation))
     return _is_a(get_origin(annotation) or annotation, kind)
 
 
@@ -452,11 +404,9 @@ def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
         pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))
         return _mapping_of(origin, pair)
     if _is_a(origin, tuple) and inner[-1] is not Ellipsis:
-        part_kinds = [kind_of(part) for part in inner]
-        text = f"a tuple of {len(part_kinds)}"
-        return Kind(
-            text, lambda value: _is_a(type(value), tuple) and len(value) == len(part_kinds) and _fit(part_kinds, value)
-        )
+        parts = [kind_of(part) for part in inner]
+        text = f"a tuple of {len(parts)}"
+        return Kind(text, lambda value: _is_a(type(value), tuple) and len(value) == len(parts) and _fit(parts, value))
     part = kind_of(inner[0])
     noun = origin.__name__.lower()
     text = f"{'an' if noun[0] in 'aeiou' else 'a'} {noun} of {part.text.partition(' ')[2] if part else 'anything'}"

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from .errors import BadInput, BadKey
-from .key.fields import as_mapping
+from .key.key import record_fields
 from .sdk.operation import ANY, weak_etag
 
 T = TypeVar("T")
+
+
+def as_mapping(key: object) -> Mapping[str, Any]:
+    """Return the fields of a key that a call got as one mapping, or as one instance with fields."""
+    if isinstance(key, Mapping):
+        return cast("Mapping[str, Any]", key)
+    if names := record_fields(key):
+        return {name: getattr(key, name) for name in names}
+    rule = f"the fields of a key are passed as one mapping or as keywords, not as {type(key).__name__}"
+    raise BadInput("key", key, rule, 'write {"Department": "Sales"} or Department="Sales"')
 
 
 def fields_of(key: object, keywords: Mapping[str, Any]) -> Mapping[str, Any]:

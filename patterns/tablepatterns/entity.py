@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
+from math import isnan
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 from uuid import UUID
@@ -25,7 +26,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, type_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -196,9 +197,8 @@ def modify(entity: Entity, change: Modify) -> None:
         returned.close()
     if not isinstance(returned, Mapping):
         rule = "it returns all fields of the entity as a mapping, or changes the entity in place and returns None"
-        raise BadInput(
-            "change", type(returned).__name__, rule, "return None or a mapping, from a function without async"
-        )
+        hint = "return None or a mapping, from a function without async"
+        raise BadInput("change", type(returned).__name__, rule, hint)
     fields = dict(cast("Mapping[str, Any]", returned))
     entity.clear()
     entity.update(fields)
@@ -295,19 +295,16 @@ def storable(name: str, value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _name_size(name: object) -> int:
     """Return the size of a property without its value; raise an error for a name that cannot be stored."""
-    if not isinstance(name, str) or not _is_property_name(name):
+    # The pattern takes milliseconds to compile, and is not needed for ASCII identifiers
+    if not isinstance(name, str) or not (
+        name.isidentifier() and (name.isascii() or re.fullmatch(limits.PROPERTY_NAME_PATTERN, name))
+    ):
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
     if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
-        raise LimitExceeded(
-            "property name", name, f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters", "shorten the name"
-        )
+        rule = f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters"
+        raise LimitExceeded("property name", name, rule, "shorten the name")
     return 8 + 2 * utf16_length(name)
-
-
-def _is_property_name(name: str) -> bool:
-    # The pattern takes milliseconds to compile, and is not needed for ASCII identifiers
-    return name.isidentifier() and (name.isascii() or bool(re.fullmatch(limits.PROPERTY_NAME_PATTERN, name)))
 
 
 def typed(name: str, value: Any) -> Any:
@@ -387,6 +384,35 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     if kind is EdmType.INT32 and not limits.INT32_MIN <= value <= limits.INT32_MAX:
         raise BadProperty(name, value, "Edm.Int32 has 32 bits", "use Int64")
     return float(value) if kind is EdmType.DOUBLE else typed(name, value)
+
+
+def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
+    """Whether the service would store the same for both: the same names, types and values.
+
+    Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
+    is None is ignored.
+
+    :param apart_from: the names of properties to ignore
+    """
+    return _typed_values(some, apart_from) == _typed_values(more, apart_from)
+
+
+def _typed_values(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:
+    return {
+        name: _typed_value(typed(name, value))
+        for name, value in properties.items()
+        if value is not None and name not in apart_from
+    }
+
+
+def _typed_value(value: Any) -> tuple[type, Any]:
+    if isinstance(value, datetime):
+        # The SDK's datetimes keep the service's own text beside a value that lacks its seventh digit
+        text = getattr(value, "tables_service_value", "")
+        value = Ticks.parse(text) if text else Ticks.of(value)
+    kind = type_of(value)
+    # NaN is not equal to itself, but is stored the same
+    return kind, "NaN" if isinstance(value, float) and isnan(value) else value
 
 
 @checked

@@ -36,7 +36,7 @@ def number(value: float) -> str:
     """Return an estimate or an average, with no more digits than are useful.
 
     >>> from math import inf
-    >>> [number(each) for each in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 999_999.7, 51_840_000, inf)]
+    >>> [number(value) for value in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 999_999.7, 51_840_000, inf)]
     ['0', '3', '2.4', '0.15', '0.012', '1,234', '20,000', '1 million', '51.8 million', '∞']
     """
     if isinf(value):
@@ -103,7 +103,7 @@ def amount(value: float, limit: str) -> str:
 def rate(value: float) -> str:
     """Return how often something happens, in the shortest span in which it happens at least once.
 
-    >>> [rate(each) for each in (200, 0.5, 0.0005, 0)]
+    >>> [rate(value) for value in (200, 0.5, 0.0005, 0)]
     ['200/s', '30/min', '1.8/h', 'never']
     """
     if value <= 0:
@@ -115,7 +115,7 @@ def rate(value: float) -> str:
 def often(value: float) -> str:
     """Return the same figure as `rate`, as a phrase in a sentence.
 
-    >>> [often(each) for each in (200, 0.5, 0.0005, 1 / 60, 0)]
+    >>> [often(value) for value in (200, 0.5, 0.0005, 1 / 60, 0)]
     ['200 times a second', '30 times a minute', '1.8 times an hour', 'once a minute', 'never']
     """
     if value <= 0:
@@ -133,7 +133,7 @@ def _per_span(value: float) -> tuple[str, str, str]:
 def share(value: float) -> str:
     """Return a part of a whole, or of a target that may be exceeded.
 
-    >>> [share(each) for each in (0, 0.0004, 0.023, 0.616, 0.9999, 1.0, 3.14, 1200.0)]
+    >>> [share(value) for value in (0, 0.0004, 0.023, 0.616, 0.9999, 1.0, 3.14, 1200.0)]
     ['0%', 'under 0.1%', '2.3%', '62%', '99.9%', '100%', '314%', '1,200 times']
     """
     if value >= _MANY_TIMES:
@@ -176,7 +176,7 @@ def money(value: float, currency: str) -> str:
 def sum_of_money(value: float) -> str:
     """Return an amount of money whose currency is named elsewhere, as in a column's heading.
 
-    >>> [sum_of_money(each) for each in (0, 0.004, 1.5, 1234.56, 2_500_000)]
+    >>> [sum_of_money(value) for value in (0, 0.004, 1.5, 1234.56, 2_500_000)]
     ['0', 'under 0.01', '1.50', '1,235', '2.5 million']
     """
     if not value:

@@ -266,16 +266,16 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Make an `async def` method sync on a sync account, and awaitable on an async one and in other recipes."""
 
     def __init__(
-        self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], check: Arguments | None = None
+        self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], checked_call: Arguments | None = None
     ) -> None:
-        check = check or Arguments(function)
+        call = checked_call or Arguments(function)
 
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             # Without `locating`, which would add calls to every recipe
             try:
-                check((pattern, *args), kwargs)
-                return await function(pattern, *args, **kwargs)
+                result: T = await call((pattern, *args), kwargs)
+                return result
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
@@ -299,14 +299,13 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
-        check = Arguments(function)
+        call = Arguments(function)
 
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
             try:
-                check((pattern, *args), kwargs)
                 # An `async def` with a `yield` is declared as an iterator, and makes a generator
-                items = cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs))
+                items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
                 raise
@@ -367,16 +366,30 @@ def _of_class(descriptor: recipe[..., Any] | stream[..., Any]) -> Callable[..., 
     return call
 
 
-class AsyncStream(AsyncGenerator[T, None]):
-    """The items of a stream on an async account; its errors name the table of the pattern.
+class WrappedItems(AsyncGenerator[T, None]):
+    """The items of an async generator, which a subclass changes.
 
     Not a generator around another one: if a task is cancelled between the two, the outer one could not close the inner.
     """
 
+    def __init__(self, items: AsyncGenerator[Any, None]) -> None:
+        self._items = items
+
+    async def athrow(self, *error: Any) -> T:
+        item: T = await self._items.athrow(*error)
+        return item
+
+    async def aclose(self) -> None:
+        await self._items.aclose()
+
+
+class AsyncStream(WrappedItems[T]):
+    """The items of a stream on an async account; its errors name the table of the pattern."""
+
     def __init__(self, pattern: Pattern[Account], name: str, items: AsyncGenerator[T, None]) -> None:
+        super().__init__(items)
         self._pattern = pattern
         self._name = name
-        self._items = items
 
     def _misused(self) -> NoReturn:
         call = f"{type(self._pattern).__name__}.{self._name}()"
@@ -390,16 +403,11 @@ class AsyncStream(AsyncGenerator[T, None]):
 
     async def asend(self, value: None) -> T:
         try:
-            return await self._items.asend(value)
+            item: T = await self._items.asend(value)
         except TablePatternsError as error:
             error.locate(self._pattern.location)
             raise
-
-    async def athrow(self, *error: Any) -> T:
-        return await self._items.athrow(*error)
-
-    async def aclose(self) -> None:
-        await self._items.aclose()
+        return item
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:

@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from tablepatterns.entity import Entity
+from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import Keys, keys_of
 from tablepatterns.figures import counted
-from tablepatterns.same_value import same_value
 
 from .manifest import order_of
 

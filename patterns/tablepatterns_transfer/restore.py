@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from tablepatterns.entity import Entity
+from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import entity_of
 from tablepatterns.errors import BadInput, EntityAlreadyExists
@@ -19,7 +19,6 @@ from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
 from tablepatterns.limits import MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, KeyDigest, LoadPosition
-from tablepatterns.same_value import same_value
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Page, Table
 

@@ -37,6 +37,7 @@ from tablepatterns import (
 from tablepatterns.edm import ordinal
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons
+from tablepatterns.key import above, at_most
 from tablepatterns.key.key_filter import stored_filter
 
 ALL = QueryClass.TABLE_SCAN
@@ -390,3 +391,12 @@ def test_the_buckets_and_periods_of_a_set_answer_alike() -> None:
     assert [each["Hour"] for each in spread.range(Venue="Hall", where=prop("Hour") >= 6, allow=ALL)] == [6, 7, 8]
     with pytest.raises(BadFilter, match="must be an int"):
         spread.take(1, Venue="Hall", where=prop("Hour") >= "6", allow=ALL)
+
+
+def test_the_empty_text_is_below_every_other_text() -> None:
+    things = EntitySet(connect(), "Things", Key("{A}", "{B}"))
+    for text in ("", "x", "y"):
+        things.insert({"A": "a", "B": text})
+    assert [thing["B"] for thing in things.range(A="a", B=above(""))] == ["x", "y"]
+    assert [thing["B"] for thing in things.range(A="a", B=at_most(""))] == [""]
+    assert [thing["B"] for thing in things.query((prop("A") == "a") & (prop("B") > "") & (prop("B") < "y"))] == ["x"]

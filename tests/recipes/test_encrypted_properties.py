@@ -32,6 +32,7 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.edm import Int64, Ticks
+from tablepatterns.entity import same_value
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DecryptionFailed, DuplicateIndexValue
 from tablepatterns.jobs import verify
 from tablepatterns.recipes.denormalize import CopiedFields
@@ -39,7 +40,6 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.same_value import same_value
 
 BLIND_KEY = bytes(range(64, 96))
 EMPLOYEE = jones(Salary=90_000, Ssn=SECRET)

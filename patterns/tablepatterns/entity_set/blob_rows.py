@@ -78,9 +78,8 @@ class BlobRows:
                 return [row]
             content = str(operation.entity[self._text]).replace("/", "\n") + "\n"
             etag = ABSENT if operation.kind == "insert" else operation.etag
-            row.etag = await self._blobs.upload(
-                _name(*operation.key), content.encode("utf-8"), etag=etag, content_type=_TYPE
-            )
+            name, data = _name(*operation.key), content.encode("utf-8")
+            row.etag = await self._blobs.upload(name, data, etag=etag, content_type=_TYPE)
         except BlobChanged as error:
             raise _changed_error(operation.key, error) from error
         return [row]

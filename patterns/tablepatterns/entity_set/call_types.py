@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ..argument_types import Arguments, Kind, checked
 from ..entity import Entity, Modify
@@ -55,9 +55,7 @@ class Modeled(Pattern[Account_co], Generic[Account_co, E, K]):
 
         :raises BadProperty: a value does not fit its field
         """
-        entity: Any = instance if self._layer is None else self._layer.adapter.entity_of(instance)
-        result: Entity = entity
-        return result
+        return cast("Entity", instance if self._layer is None else self._layer.adapter.entity_of(instance))
 
     @checked
     def instance_of(self, entity: Entity) -> E:
@@ -65,9 +63,7 @@ class Modeled(Pattern[Account_co], Generic[Account_co, E, K]):
 
         :raises UnrecognizedEntity: the entity does not fit the model
         """
-        instance: Any = entity if self._layer is None else self._layer.adapter.instance_of(entity)
-        result: E = instance
-        return result
+        return cast("E", entity if self._layer is None else self._layer.adapter.instance_of(entity))
 
 
 class _InstanceArguments(Arguments):
@@ -185,11 +181,10 @@ else:
 
     def planning(method: Callable[..., T]) -> Callable[..., T]:
         """Decorate a method that returns the change of an entity or an instance; its errors name the table."""
-        check = _InstanceArguments(method)
+        call = _InstanceArguments(method)
 
         @functools.wraps(method)
         def wrapper(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
-            check((pattern, *args), kwargs)
-            return method(pattern, *args, **kwargs)
+            return call((pattern, *args), kwargs)
 
         return located(wrapper)

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import check_least
-from ..arguments import condition_of, fields_of, via_and_fields
+from ..arguments import as_mapping, condition_of, fields_of, via_and_fields
 from ..entity import Entity, Modify
 from ..filters import Filter, QueryClass
 from ..filters.builder import filter_of
 from ..key import K
-from ..key.fields import as_mapping
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR, check_retry_for

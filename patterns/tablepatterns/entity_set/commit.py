@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from typing_extensions import TypeVar
 
-from ..entity import Entity, identify, reading_of, remember, write_ids_of
+from ..entity import Entity, identify, reading_of, remember, same_value, write_ids_of
 from ..errors import (
     BadInput,
     DerivedDataMismatch,
@@ -25,7 +25,6 @@ from ..errors import (
 )
 from ..recipe import Account, identity_of
 from ..retry import Overtaken, check_retry_for, contended
-from ..same_value import same_value
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
@@ -43,10 +42,10 @@ from .derived import (
     repair_operations,
 )
 from .mapping import Action, Mappings
-from .pending import Pending, combined
 
 if TYPE_CHECKING:
     from .named_table import StoredNames
+    from .pending import Pending
     from .row_store import RowReader
 
 
@@ -120,8 +119,8 @@ class Write(Generic[E]):
             return self
         reading = reading_of(self.entity)
         is_read = isinstance(reading, Reading) and self.change.old is reading.stored
-        decoded: Fields = reading.fields if isinstance(reading, Reading) and is_read else {}
-        change, before = await self.mappings.encode(self.change, decoded)
+        old_fields: Fields = reading.fields if isinstance(reading, Reading) and is_read else {}
+        change, before = await self.mappings.encode(self.change, old_fields)
         return replace(self, change=change, before=before, caller_fields=self.change.new)
 
     @property
@@ -176,7 +175,7 @@ class Write(Generic[E]):
         row = shape.row(change.new, change.row)
         if change.old is None:
             return Operation.insert(row)
-        if change.merges:
+        if change.merged is not None:
             return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids)
         return Operation.replace(row, etag, write_ids=write_ids)
 
@@ -216,21 +215,21 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
     the recipes of a set with a model return its instances.
     """
     check_retry_for(retry_for)
-    encoded: list[Write[Any]] = []
+    stored_writes: list[Write[Any]] = []
     shares_rows, renames = False, False
     for write in writes:
         _check_home(write, account, table)
-        encoded.append(await write.encoded())
+        stored_writes.append(await write.encoded())
         shares_rows = shares_rows or write.shares_rows
         renames = renames or write.names is not None
     if renames:
-        table = _named_table(table, encoded)
+        table = _named_table(table, stored_writes)
 
     async def attempt() -> list[Entity]:
         if shares_rows:
-            steps = await plan_transaction(table, encoded)
+            steps = await plan_transaction(table, stored_writes)
         else:
-            steps = _one_per_row([step for write in encoded for step in await own_steps(table, write)])
+            steps = _one_per_row([step for write in stored_writes for step in await own_steps(table, write)])
         try:
             rows = await execute_steps(table, steps, retry_for)
         except EntityChanged as error:
@@ -243,7 +242,7 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
             key = step.operation.key
             if step.owner is None and key == step.write.change.row:
                 entities[key] = step.write.wrote(row)
-        return [entities[write.change.row] for write in encoded]
+        return [entities[write.change.row] for write in stored_writes]
 
     return await (contended(account, attempt, retry_for) if shares_rows else attempt())
 
@@ -277,14 +276,18 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
 
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows; each change sees the effect of those before it."""
+    # Not imported above, since most sets have no rows that entities share
+    from .pending import Pending
+
     pending = Pending(rows)
     for write in writes:
         _expect(pending, write)
     steps: list[Step] = []
     for write in writes:
         steps += await all_steps(pending, await _as_expected(pending, write))
-    final = {id(step.write): await _as_expected(pending, step.write) for step in steps}
-    return [step._replace(write=final[id(step.write)]) for step in _one_per_row(steps)]
+    # A change may also affect the primary row of a change before it, such as a field that another entity looks up
+    final_writes = {id(step.write): await _as_expected(pending, step.write) for step in steps}
+    return [step._replace(write=final_writes[id(step.write)]) for step in _one_per_row(steps)]
 
 
 async def all_steps(pending: Pending, write: Write, entity_steps: Sequence[Step] | None = None) -> list[Step]:
@@ -292,19 +295,19 @@ async def all_steps(pending: Pending, write: Write, entity_steps: Sequence[Step]
 
     :param pending: the rows after the earlier changes of the transaction; updated with this change
     """
-    completed = await write.with_lookups(pending)
-    if entity_steps is None or completed is not write:
-        entity_steps = await own_steps(pending, completed)
-    _expect(pending, completed)
+    full_write = await write.with_lookups(pending)
+    if entity_steps is None or full_write is not write:
+        entity_steps = await own_steps(pending, full_write)
+    _expect(pending, full_write)
     steps = [*entity_steps]
     for step in entity_steps:
         if step.owner is not None:
             pending.take(step.operation)
-    for derived in completed.derived:
+    for derived in full_write.derived:
         if derived.shares_rows and not derived.is_eventual:
-            for operation in await derived.operations(completed.change, pending):
+            for operation in await derived.operations(full_write.change, pending):
                 pending.take(operation)
-                steps.append(Step(operation, completed, derived))
+                steps.append(Step(operation, full_write, derived))
     return _one_per_row(steps)
 
 
@@ -372,16 +375,16 @@ def _one_per_row(steps: list[Step]) -> list[Step]:
         return steps
     steps_by_row: dict[Keys, list[Step]] = {}
     for step in steps:
-        same = steps_by_row.setdefault(step.operation.key, [])
-        if same and _hands_over(same[-1], step):
-            same.append(join_steps(*sorted((same.pop(), step), key=lambda candidate: candidate.operation.kind)) or step)
-            continue
-        if not same or not (same[-1].shares_row or step.shares_row):
-            same.append(step)
-            continue
-        merged_step = join_steps(same.pop(), step)
-        if merged_step is not None:
-            same.append(merged_step)
+        row_steps = steps_by_row.setdefault(step.operation.key, [])
+        if row_steps and _hands_over(row_steps[-1], step):
+            # The delete first, whichever change comes first: together they replace the row
+            deletion, insertion = sorted((row_steps.pop(), step), key=lambda candidate: candidate.operation.kind)
+            row_steps.append(join_steps(deletion, insertion) or step)
+        elif not row_steps or not (row_steps[-1].shares_row or step.shares_row):
+            # Two steps that may not be combined stay: the check of the transaction rejects them
+            row_steps.append(step)
+        elif (merged_step := join_steps(row_steps.pop(), step)) is not None:
+            row_steps.append(merged_step)
     return [*chain.from_iterable(steps_by_row.values())]
 
 
@@ -393,6 +396,8 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 def join_steps(before: Step, step: Step) -> Step | None:
     """Return one step with the effect of two on the same row; None if they cancel each other out."""
+    from .pending import combined
+
     operation = combined(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 
@@ -403,8 +408,8 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     Intents for those rows are sent first, and deleted once the rows are up to date.
     """
     operations: list[Operation] = []
-    before: dict[Action, None] = {}
-    announced: list[tuple[Announcer, Change]] = []
+    actions: dict[Action, None] = {}
+    announcements: list[tuple[Announcer, Change]] = []
     handled_writes: set[int] = set()
     for step in steps:
         names = step.write.names
@@ -413,15 +418,15 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
         if id(write) not in handled_writes:
             handled_writes.add(id(write))
             if write.before:
-                before |= dict.fromkeys(write.before)
+                actions |= dict.fromkeys(write.before)
             if write.intents is not None or write.derived:
-                announced += write.changes_to_announce()
-    if before or announced:
+                announcements += write.changes_to_announce()
+    if actions or announcements:
         # Checked before the first request; without actions and intents that is `submit`, which checks it itself
         check_transaction(operations)
-    for action in before:
+    for action in actions:
         await action()
-    announcement = await announced[0][0].announce(announced, retry_for) if announced else None
+    announcement = await announcements[0][0].announce(announcements, retry_for) if announcements else None
     try:
         rows = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:

@@ -29,13 +29,11 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
         if isinstance(derived_data, Index) and (properties := derived_data.shape(key).include) is not None:
             mappings.check_held(derived_data.name, properties)
         pattern = derived_data.row_key_pattern(key)
-        if (
-            derived_data.is_eventual
-            and pattern is not None
-            and derived_data.placement.store_name(table) == ("table", table.lower())
-        ):
+        is_with_primaries = derived_data.placement.store_name(table) == ("table", table.lower())
+        if derived_data.is_eventual and pattern is not None and is_with_primaries:
             _check_apart(derived_data.name, pattern, key, "the primary rows")
-        _check_copies(derived_data, key, derived)
+        if isinstance(derived_data, Index):
+            _check_copies(derived_data, key, derived)
     for one, other in combinations(derived, 2):
         if one.is_eventual and other.is_eventual and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
@@ -46,10 +44,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
             _check_apart(other.name, rival, row, repr(one.name))
 
 
-def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
+def _check_copies(index: Index, key: Key, derived: Collection[Derived]) -> None:
     """Reject an index that copies fields which another set updates in the primary row only."""
-    if not isinstance(index, Index):
-        return
     shape = index.shape(key)
     for derived_data in derived:
         looked_up = derived_data.looked_up if isinstance(derived_data, LookedUpFields) else ()
@@ -61,13 +57,8 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
 def _check_apart(name: str, key: Key, other_key: Key, whose: str) -> None:
     """Reject two kinds of rows in one table whose keys could be the same."""
     if key.overlaps(other_key):
-        rule = f"its rows could have the keys of {whose}"
-        raise BadDesign(
-            "derived",
-            name,
-            rule,
-            "give each its own RowKey prefix, or a PartitionKey prefix if it has its own partitions",
-        )
+        hint = "give each its own RowKey prefix, or a PartitionKey prefix if it has its own partitions"
+        raise BadDesign("derived", name, f"its rows could have the keys of {whose}", hint)
 
 
 def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind]:

@@ -23,12 +23,11 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..entity import Entity, identify
+from ..entity import Entity, identify, same_value
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
-from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
 from .placement import InPartition, InTable, Placement
@@ -63,11 +62,6 @@ class Change:
     """Whether the entity is written; False if only derived rows change, because an entity that it refers to changed."""
     known_row: Keys | None = field(default=None, repr=False, compare=False)
     """The keys of the primary row, if it was read and its key does not change."""
-
-    @property
-    def merges(self) -> bool:
-        """Whether it is a merge, which leaves the other stored fields as they are."""
-        return self.merged is not None
 
     @cached_property
     def row(self) -> Keys:
@@ -354,9 +348,8 @@ class Index(Derived):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         expected_row = self.shape(primary.key).row(primary.fields, keys)
         if self.is_unique and INTENT_ID in expected_row:
-            raise BadProperty(
-                INTENT_ID, expected_row[INTENT_ID], "rows of a unique index use the name", "rename the property"
-            )
+            rule = "rows of a unique index use the name"
+            raise BadProperty(INTENT_ID, expected_row[INTENT_ID], rule, "rename the property")
         if row is None:
             return Operation.insert(expected_row)
         return None if same_value(row, expected_row) else Operation.replace(expected_row, row.etag or ANY)
@@ -546,7 +539,7 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
     if old and new and keys_of(old) == keys_of(new):
         if old == new and same_value(old, new):
             return []
-        if change.merges:
+        if change.merged is not None:
             return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
         return [Operation.replace(new, ANY)]
     deletes = [Operation.delete(*keys_of(old), ANY)] if old else []

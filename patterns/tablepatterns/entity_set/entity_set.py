@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..entity import Entity, reading_of, remember, without_none, write_ids_of
+from ..entity import Entity, reading_of, remember, same_value, without_none, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -18,11 +18,9 @@ from ..errors import (
 )
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import K, Key
-from ..key.key_filter import stored_filter
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
-from ..same_value import same_value
 from ..sdk.operation import Operation
 from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
@@ -33,7 +31,6 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
-from .moves import check_settled, check_unmoved
 from .range_query import Question
 from .schema import Schema, check_filter
 
@@ -270,6 +267,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
         """Return the filter on rows; reject one that the keys cannot answer, and one of a worse class."""
         if where is None:
             return None
+        from ..key.key_filter import stored_filter
+
         rows_filter = stored_filter(self.key, where)
         self._check_filter(where)
         reject_scans(rows_filter, allow)
@@ -348,20 +347,23 @@ class EntitySet(SetCalls[Account_co, E, K]):
             await self.table.submit(Operation.delete(*self.key.format(self._primary.key_fields(entity)), etag))
 
     def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._inserting(entity)
+        return self._unmoved()._inserting(entity)
 
     def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._changing(entity, changes)
+        return self._unmoved()._changing(entity, changes)
 
     def _plan_removal(self, entity: Mapping[str, Any]) -> Write[E]:
-        check_unmoved(self._identity, "a transaction")
-        return self._deleting(entity)
+        return self._unmoved()._deleting(entity)
 
     def _plan_rename(self, entity: Mapping[str, Any], fields: Fields) -> tuple[Write[E], Write[E]]:
+        return self._unmoved()._renaming(entity, fields)
+
+    def _unmoved(self) -> EntitySet[Account_co, E, K]:
+        """Return this set, unless a `Rekey` moves its entities."""
+        from .moves import check_unmoved
+
         check_unmoved(self._identity, "a transaction")
-        return self._renaming(entity, fields)
+        return self
 
     def _question(self, selection: Selection) -> Question:
         fields, via, where, allow, select, _ = selection
@@ -401,9 +403,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
         """Return the entity for the caller: decoded, and with what the set remembers about it."""
-        source = Source(
-            shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
-        )
+        keys = entity.partition_key or "", entity.row_key or ""
+        source = Source(shape, keys, entity.etag or "", write_ids_of(entity))
         stored, is_complete = dict(entity), shape.include is None
         fields = stored
         if self._mappings.mappings:
@@ -431,6 +432,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._writing(read, reading, None)
 
     def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[Any], Write[Any]]:
+        from .moves import check_settled
+
         self._identity.check(entity)
         check_settled(entity)
         for name in fields:
@@ -485,9 +488,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
             raise EntityNotFound(f"the entity {keys} no longer exists; it was read from an index")
         current, shape = self._primary.entity(row), reading.source.shape
         # A key does not say whether its numbers are stored in 32 bits or in 64
-        has_key = (
-            shape.has_row(current) and shape.key.keys_of(with_dates(shape.key, self.key, current)) == reading.source.key
-        )
+        dated = with_dates(shape.key, self.key, current)
+        has_key = shape.has_row(current) and shape.key.keys_of(dated) == reading.source.key
         if not has_key or not same_value(current, reading.stored, apart_from=shape.key.fields):
             raise EntityChanged(f"the entity {keys} changed since it was read from an index; read it again and retry")
         source = Source(self._primary, keys, row.etag or "", write_ids_of(row))

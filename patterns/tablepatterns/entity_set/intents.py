@@ -258,15 +258,16 @@ class Intents:
         claims = list(claims)
         if len(claims) == 1:
             return [claims]
-        groups: dict[Trace, list[Claim]] = {}
-        separate: list[list[Claim]] = []
+        # A claim may connect groups that were separate before, such as if three entities exchange their keys in a ring
+        group_of: dict[Trace, list[Claim]] = {}
+        groups: list[list[Claim]] = []
         for claim in claims:
             own_traces = [trace for trace in claim.traces if not self.derived(trace).shares_rows]
-            joined_groups = {id(groups[trace]): groups[trace] for trace in own_traces if trace in groups}
-            group = [claim, *chain.from_iterable(joined_groups.values())]
-            separate = [other_group for other_group in separate if id(other_group) not in joined_groups] + [group]
-            groups |= {trace: group for member in group for trace in member.traces}
-        return separate
+            joined_groups = {id(group_of[trace]): group_of[trace] for trace in own_traces if trace in group_of}
+            new_group = [claim, *chain.from_iterable(joined_groups.values())]
+            groups = [group for group in groups if id(group) not in joined_groups] + [new_group]
+            group_of |= {trace: new_group for member in new_group for trace in member.traces}
+        return groups
 
     async def _reconcile(
         self,
@@ -278,24 +279,27 @@ class Intents:
     ) -> None:
         # Loops, since this runs in every write of an entity with eventual data
         primaries: dict[Keys, Primary] = {}
-        expected: dict[Trace, Entity | None] = {}
+        known_rows: dict[Trace, Entity | None] = {}
         for claim in claims:
             if claim.row in known_primaries:
                 primaries[claim.row], rows = known_primaries[claim.row]
-                expected.update(rows)
+                known_rows.update(rows)
 
         async def attempt() -> None:
-            nonlocal expected
-            now: list[tuple[Claim, Primary]] = []
+            current: list[tuple[Claim, Primary]] = []
             for claim in claims:
                 primary = primaries.pop(claim.row, None) or await self.rows.primary(claim.row)
-                now.append((claim, primary))
-            assumed, expected = expected, {}
-            replaced = self._expected_traces(now) if len(now) > 1 else ()
-            for claim, primary in now:
-                await self._repair(lease, claim, intent, primary, assumed, replaced)
+                current.append((claim, primary))
+            # What the writer knows is true for the first attempt only: after a lost race, rows are read
+            assumed_rows = known_rows.copy()
+            known_rows.clear()
+            passed_rows = self._expected_traces(current) if len(current) > 1 else ()
+            for claim, primary in current:
+                await self._repair(lease, claim, intent, primary, assumed_rows, passed_rows)
+            # Another writer may have changed an entity, and updated its rows, after it was read above. Then a row was
+            # just written from an old state, and nothing else would correct it
             is_overtaken = False
-            for claim, primary in now:
+            for claim, primary in current:
                 primaries[claim.row] = await self.rows.primary(claim.row)
                 is_overtaken = is_overtaken or primaries[claim.row].etag != primary.etag
             if is_overtaken:
@@ -317,24 +321,26 @@ class Intents:
         lease: Lease,
         claim: Claim,
         intent: UUID,
-        now: Primary,
-        assumed: Assumed,
-        replaced: Collection[Trace] = (),
+        primary: Primary,
+        assumed_rows: Assumed,
+        passed_rows: Collection[Trace] = (),
     ) -> None:
         """Update each row: insert new rows before deleting old ones, so that readers always find one of the two.
 
-        :param replaced: rows that pass to another entity; if they were deleted first, a third one could take the key
+        :param passed_rows: rows that pass to another entity; if they were deleted first, a third one could take the key
         """
-        expected_traces = [trace for trace in claim.traces if self.rows.wants(self.derived(trace), trace.keys, now)]
-        unwanted = [trace for trace in claim.traces if trace not in expected_traces and trace not in replaced]
-        for traces in (expected_traces, unwanted):
-            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
+        new_rows = [trace for trace in claim.traces if self.rows.wants(self.derived(trace), trace.keys, primary)]
+        old_rows = [trace for trace in claim.traces if trace not in new_rows and trace not in passed_rows]
+        for traces in (new_rows, old_rows):
+            await self._at_once([self._repair_row(lease, trace, intent, primary, assumed_rows) for trace in traces])
 
-    async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
+    async def _repair_row(
+        self, lease: Lease, trace: Trace, intent: UUID, primary: Primary, assumed_rows: Assumed
+    ) -> None:
         derived = self.derived(trace)
         table = self.rows.table_of(derived)
-        row = assumed[trace] if trace in assumed else await table.get(*trace.keys)
-        comparison = await self.rows.compare(derived, trace.keys, row, now, intent)
+        row = assumed_rows[trace] if trace in assumed_rows else await table.get(*trace.keys)
+        comparison = await self.rows.compare(derived, trace.keys, row, primary, intent)
         if comparison.operation is None:
             return
         await lease.renew_if_due()
@@ -392,14 +398,14 @@ class SentIntents:
 
         Cost: 1 transaction for each message, and 1 for each unique key.
         """
-        claimed = defaultdict[Intents, list[tuple[Claim, Change]]](list)
+        claims = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
             claim = intents.claim(change)
             if claim is not None:
-                claimed[intents].append((claim, change))
+                claims[intents].append((claim, change))
         try:
-            for intents, claims in claimed.items():
-                await self._announce(intents, claims)
+            for intents, own_claims in claims.items():
+                await self._announce(intents, own_claims)
             for sent_intent in self._sent:
                 await sent_intent.lease.renew_if_due()
         except (EntityAlreadyExists, EntityChanged, LeaseLost):
@@ -407,9 +413,9 @@ class SentIntents:
             raise
         return self
 
-    async def _announce(self, intents: Intents, claimed: Sequence[tuple[Claim, Change]]) -> None:
-        changes = {claim.row: change for claim, change in claimed}
-        for share in intents.shares([claim for claim, _ in claimed]):
+    async def _announce(self, intents: Intents, claims: Sequence[tuple[Claim, Change]]) -> None:
+        changes = {claim.row: change for claim, change in claims}
+        for share in intents.shares([claim for claim, _ in claims]):
             intent = Intent(uuid4(), tuple(share))
             sent_intent = SentIntent(intents, intent, changes, await intents.send(intent))
             self._sent.append(sent_intent)

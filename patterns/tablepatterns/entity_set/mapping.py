@@ -153,10 +153,8 @@ class Mappings:
                 raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or use others in the key")
         orders = [mapping.order for mapping in ordered_mappings]
         if len(set(orders)) < len(orders):
-            rule = "a set has only one mapping of each kind"
-            raise BadDesign(
-                "mappings", [mapping.name for mapping in ordered_mappings], rule, "give all its fields to one"
-            )
+            names = [mapping.name for mapping in ordered_mappings]
+            raise BadDesign("mappings", names, "a set has only one mapping of each kind", "give all its fields to one")
         return cls(account, table, key, ordered_mappings)
 
     @property
@@ -169,9 +167,8 @@ class Mappings:
         missing = set(self.stored(property_names)).difference(property_names, self.key.fields)
         if missing:
             rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
-            raise BadDesign(
-                f"index {derived}", sorted(property_names), rule, "include these too, or leave out the mapped fields"
-            )
+            hint = "include these too, or leave out the mapped fields"
+            raise BadDesign(f"index {derived}", sorted(property_names), rule, hint)
 
     def check_read(self, derived: str, read: Collection[str]) -> None:
         """Reject derived data that reads encoded fields."""
@@ -230,9 +227,8 @@ class Mappings:
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
         """Return the stored form of fields at a place, and the actions to run before the write."""
-        names: Collection[str] = [
-            name for name, value in fields.items() if _is_unchanged(value, place.before.get(name))
-        ]
+        before_write = place.before
+        names: Collection[str] = [name for name in fields if _is_unchanged(fields[name], before_write.get(name))]
         for mapping in self.mappings:
             names = mapping.names_to_keep(names, fields, place)
         place = replace(place, kept_names=names)

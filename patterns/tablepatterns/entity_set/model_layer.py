@@ -16,6 +16,7 @@ from ..errors import BadInput
 from ..filters import Filter, QueryClass
 from ..models.annotations import StoredBy, field_annotations, stored_names
 from ..models.options import OneOf
+from ..recipe import WrappedItems
 from ..sdk.table import Page, Table
 from .commit import Write
 from .derived import Derived, Fields, Index
@@ -217,28 +218,19 @@ def _converted(write: Write[Any], convert: Callable[[Entity], Any]) -> Write[Any
     return replace(write, convert=convert)
 
 
-class _Instances(AsyncGenerator[Any, None]):
-    """Yields the instances of entities.
-
-    Not a generator around another one, which could not close the inner one if a task is cancelled; see `recipe`.
-    """
+class _Instances(WrappedItems[Any]):
+    """Yields the instances of entities."""
 
     def __init__(self, entities: AsyncGenerator[Any, None], adapter: ModelAdapter[Any]) -> None:
-        self._entities = entities
+        super().__init__(entities)
         self._adapter = adapter
 
     async def asend(self, value: None) -> Any:
         while True:
-            instance = self._adapter.recognized_instance(await self._entities.asend(value))
+            instance = self._adapter.recognized_instance(await self._items.asend(value))
             # What does not fit the model may be skipped
             if instance is not None:
                 return instance
-
-    async def athrow(self, *error: Any) -> Any:
-        return await self._entities.athrow(*error)
-
-    async def aclose(self) -> None:
-        await self._entities.aclose()
 
 
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:

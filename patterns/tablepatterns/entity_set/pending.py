@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..entity import Entity, identify, set_write, write_ids_of
+from ..entity import Entity, set_write, write_ids_of
 from ..sdk.operation import ANY, Kind, Operation
 from ..write_id import WriteIds
 from .derived import Keys
@@ -33,7 +33,7 @@ class Pending:
         if keys not in self._rows:
             self._rows[keys] = await self._stored.get(*keys)
         row = self._rows[keys]
-        return None if row is None else _copy(row)
+        return None if row is None else row.copy()
 
     def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, write_ids: WriteIds = ()) -> None:
         """Set the planned content of a row, or None if it will be deleted, and the ETag for the write."""
@@ -50,12 +50,6 @@ class Pending:
         properties = None if operation.kind == "delete" else {**old_properties, **operation.entity}
         etag, write_ids = (row.etag, write_ids_of(row)) if row is not None else (None, ())
         self.put(operation.key, properties, etag, write_ids)
-
-
-def _copy(row: Entity) -> Entity:
-    copied = Entity(row)
-    identify(copied, row)
-    return copied
 
 
 def combined(first: Operation, second: Operation) -> Operation | None:

@@ -10,35 +10,14 @@ from ..errors import BadDesign
 from ..key import Key
 
 
-@dataclass(frozen=True)
-class InPartition:
-    """In the partition of the entities: rows change in the same transaction, so they are always consistent."""
+class _Placement:
+    """Rows in the table of the entities, unless a subclass says otherwise."""
 
-    is_eventual: ClassVar[bool] = False
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table of the rows, given that of the entities."""
-        return primary
-
-    def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in, given the name of the table of the entities."""
-        return "table", primary.lower()
-
-
-@dataclass(frozen=True)
-class InTable:
-    """In other partitions: rows are eventually consistent; see docs/protocols/intents.md.
-
-    :param name: the table; None for that of the entities. No other set may store rows there whose keys match, because
-        `repair` would delete them as orphans. Two such sets of one connection raise `BadDesign`
-    """
-
-    name: str | None = None
     is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
         """Return the name of the table of the rows, given that of the entities."""
-        return self.name or primary
+        return primary
 
     def store_name(self, primary: str) -> StoreName:
         """Return what the rows are stored in, given the name of the table of the entities."""
@@ -46,18 +25,35 @@ class InTable:
 
 
 @dataclass(frozen=True)
-class InBlobs:
+class InPartition(_Placement):
+    """In the partition of the entities: rows change in the same transaction, so they are always consistent."""
+
+    is_eventual: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class InTable(_Placement):
+    """In other partitions: rows are eventually consistent; see docs/protocols/intents.md.
+
+    :param name: the table; None for that of the entities. No other set may store rows there whose keys match, because
+        `repair` would delete them as orphans. Two such sets of one connection raise `BadDesign`
+    """
+
+    name: str | None = None
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows, given that of the entities."""
+        return self.name or primary
+
+
+@dataclass(frozen=True)
+class InBlobs(_Placement):
     """In block blobs, for lists that outgrow a row: blobs are eventually consistent; see docs/protocols/intents.md.
 
     :param container: the container's name, for the rows of this set only; the first write creates it
     """
 
     container: str
-    is_eventual: ClassVar[bool] = True
-
-    def table(self, primary: str) -> str:
-        """Return the given name of the table of the entities: the rows are not in a table."""
-        return primary
 
     def store_name(self, primary: str) -> StoreName:
         """Return what the rows are stored in, given the name of the table of the entities."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import reduce
+from typing import Any
 
 from .. import limits
 from ..argument_types import check_least
-from ..edm import ordinal
 from ..errors import BadFilter, BadInput
-from ..filters import Filter, QueryClass, comparisons, prop, reject_scans
+from ..filters import And, Comparison, Filter, Interval, QueryClass, comparisons, reject_scans
 from ..key import Key, KeyRange
-from ..key.key_filter import stored_filter
 from ..key.ranges import Between, Prefix
 from .derived import RowLayout
-
-_PARTITION_KEY: Final = prop("PartitionKey")
-_ROW_KEY: Final = prop("RowKey")
 
 
 @dataclass(frozen=True)
@@ -63,15 +59,9 @@ def range_filter(keys: KeyRange) -> Filter:
 
     Guide: range query.
     """
-    row = _ROW_KEY
-    where: Filter = _PARTITION_KEY == keys.partition_key
-    if keys.row_key is not None:
-        return where & (row == keys.row_key)
-    if keys.lower:
-        where = where & (row >= keys.lower if keys.lower_inclusive else row > keys.lower)
-    if keys.upper is not None:
-        where = where & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
-    return where
+    where: Filter = Comparison("PartitionKey", "eq", keys.partition_key)
+    bounds = keys.row_keys.comparisons("RowKey")
+    return And(where, *bounds) if bounds else where
 
 
 def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
@@ -85,12 +75,8 @@ def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
     if len(partitions) > 1:
         rule = "the types are in several partitions, and a range query reads one"
         raise BadInput("PartitionKey", partitions, rule, "query each type separately")
-    lowest = min(ranges, key=lambda key_range: (ordinal(key_range.lower or ""), not key_range.lower_inclusive))
-    highest = max(
-        ranges,
-        key=lambda key_range: (key_range.upper is None, ordinal(key_range.upper or ""), key_range.upper_inclusive),
-    )
-    return KeyRange(partitions[0], lowest.lower, lowest.lower_inclusive, highest.upper, highest.upper_inclusive)
+    rows = reduce(Interval.__or__, [key_range.row_keys for key_range in ranges])
+    return KeyRange(partitions[0], rows.lower, rows.lower_inclusive, rows.upper, rows.upper_inclusive)
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:
@@ -109,5 +95,8 @@ def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Fil
         if name != "Timestamp" and not shape.holds(name):
             rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
             raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")
+    # Most sets are read without a condition
+    from ..key.key_filter import stored_filter
+
     key_values = {name: value for name, value in fields.items() if not isinstance(value, (Prefix, Between))}
     return stored_filter(shape.key, where, key_values)

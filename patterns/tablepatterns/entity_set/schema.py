@@ -55,10 +55,8 @@ class Schema:
             shown_value = NOT_SHOWN if name in secret else value
             if field_type is None:
                 if not self.is_open:
-                    field_names = ", ".join(self.fields)
-                    raise BadProperty(
-                        name, shown_value, f"the schema has only {field_names}", "leave it out, or add it there"
-                    )
+                    rule = f"the schema has only {', '.join(self.fields)}"
+                    raise BadProperty(name, shown_value, rule, "leave it out, or add it there")
             elif not isinstance(value, field_type) or (isinstance(value, bool) and field_type is int):
                 rule = f"the schema requires {field_type.__name__}"
                 raise BadProperty(name, shown_value, rule, "convert it, or change the schema")
@@ -77,9 +75,8 @@ def check_filter(schema: Schema, where: Filter) -> None:
                 raise BadFilter("where", comparison.name, rule, "use one of them, or add it there")
         elif not _is_comparable(comparison.value, field_type):
             rule = f"the schema requires {field_type.__name__}, which never equals another type"
-            raise BadFilter(
-                comparison.name, comparison.value, rule, f"compare with a value of type {field_type.__name__}"
-            )
+            hint = f"compare with a value of type {field_type.__name__}"
+            raise BadFilter(comparison.name, comparison.value, rule, hint)
 
 
 def _is_comparable(value: object, field_type: type) -> bool:

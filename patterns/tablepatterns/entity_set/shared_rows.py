@@ -126,11 +126,8 @@ class KeyList:
 
     def _text(self, partition_key: str, keys: Keys, note: str) -> str:
         entity_partition, row_key = keys
-        key = (
-            row_key
-            if self.local and row_key and entity_partition == partition_key
-            else f"{entity_partition}{_INSIDE}{row_key}"
-        )
+        is_short = self.local and row_key and entity_partition == partition_key
+        key = row_key if is_short else f"{entity_partition}{_INSIDE}{row_key}"
         return f"{key}{_NOTE}{note}" if note else key
 
     def _entry(self, partition_key: str, text: str) -> tuple[Keys, str]:
@@ -292,13 +289,13 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
         if shape.fits(row):
             for keys, part in totals.part(key, shape.entity(row)).items():
                 parts_by_row[keys].append(part)
-    wrong: list[Keys] = []
+    corrected_rows: list[Keys] = []
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
             await _write(table, totals, keys, rows.get(keys), total)
-            wrong.append(keys)
-    return wrong
+            corrected_rows.append(keys)
+    return corrected_rows
 
 
 async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:

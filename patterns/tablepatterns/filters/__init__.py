@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .bounds import Interval, KeyBounds, key_bounds
 from .builder import Property, prefix_end, prop
-from .expression import And, Comparison, Constant, Filter, Not, Operator, Or, comparisons
-from .literals import Comparable, Value, literal
+from .expression import And, Comparable, Comparison, Constant, Filter, Not, Operator, Or, Value, comparisons, literal
 from .query_class import Explanation, QueryClass, classify, point_keys, reject_scans
 
 if TYPE_CHECKING:

@@ -51,6 +51,17 @@ class Interval:
             return True
         return place < ordinal(self.upper) or (key == self.upper and self.upper_inclusive)
 
+    def comparisons(self, name: str) -> list[Comparison]:
+        """Return the comparisons of PartitionKey or RowKey that only keys in the range satisfy; none for every key."""
+        if self.exact is not None:
+            return [Comparison(name, "eq", self.exact)]
+        bounds: list[Comparison] = []
+        if self.lower or not self.lower_inclusive:
+            bounds.append(Comparison(name, "ge" if self.lower_inclusive else "gt", self.lower))
+        if self.upper is not None:
+            bounds.append(Comparison(name, "le" if self.upper_inclusive else "lt", self.upper))
+        return bounds
+
     def __and__(self, other: Interval) -> Interval:
         """Return the keys in both."""
         return max(self, other, key=Interval._start)._until(min(self, other, key=Interval._end))

@@ -10,8 +10,7 @@ from typing import Final, NoReturn, cast
 from ..argument_types import checked
 from ..edm import Ticks
 from ..errors import NOT_SHOWN, BadFilter, short_repr
-from .expression import Comparison, Filter, ModelComparison, Operator, check_name
-from .literals import Comparable, Value, is_of_model
+from .expression import Comparable, Comparison, Filter, ModelComparison, Operator, Value, check_name, is_of_model
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 

@@ -6,15 +6,34 @@ A filter that the service would reject cannot be built: an invalid name or value
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from itertools import chain
+from math import isfinite
 from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, get_args
+from uuid import UUID
 
-from ..errors import BadFilter
-from ..limits import MAX_FILTER_COMPARISONS, MAX_PROPERTY_NAME_LENGTH
-from .literals import Value, literal, typed
+from ..edm import KINDS, Int64, Ticks, type_of
+from ..errors import BadFilter, message_of
+from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, MAX_FILTER_COMPARISONS, MAX_PROPERTY_NAME_LENGTH
+
+Value: TypeAlias = str | bool | int | float | UUID | bytes
+"""A value of an entity; `Int64` and `Ticks` are distinct integer types."""
+
+Address: TypeAlias = IPv4Address | IPv6Address | IPv4Network | IPv6Network
+Comparable: TypeAlias = Value | datetime | date | time | Decimal | timedelta | Enum | Address
+"""A value that callers can compare with a property; an aware datetime becomes `Ticks`."""
+
+_MODEL_TYPES: Final = (date, time, Decimal, timedelta, Enum, IPv4Address, IPv6Address, IPv4Network, IPv6Network)
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 
 Operator: TypeAlias = Literal["eq", "ne", "gt", "ge", "lt", "le"]
 OPERATORS: Final[frozenset[str]] = frozenset(get_args(Operator))
@@ -246,3 +265,61 @@ def not_a_filter(value: object) -> BadFilter:
 def _check_term(term: object) -> None:
     if not isinstance(term, Filter):
         raise not_a_filter(term)
+
+
+def is_of_model(value: object) -> bool:
+    """Whether the service lacks the type of a value, and a set with a model compares its stored form."""
+    # A URL of pydantic is told by its method
+    return isinstance(value, _MODEL_TYPES) or hasattr(value, "unicode_string")
+
+
+def typed(name: str, value: object) -> Value:
+    """Return the value in the Python type of its Edm type, or reject it."""
+    match value:
+        case bool() | UUID():
+            return value
+        case str():
+            if not value.isascii() and _SURROGATE.search(value):
+                raise BadFilter(name, value, "half of a surrogate pair cannot be sent as UTF-8", "use whole characters")
+            return str.__str__(value)
+        case datetime() | Ticks():
+            return _instant(name, value)
+        case int():
+            if not INT64_MIN <= value <= INT64_MAX:
+                raise BadFilter(name, value, "the integer does not fit in 64 bits", "compare with a float or a text")
+            return Int64(value) if isinstance(value, Int64) or not INT32_MIN <= value <= INT32_MAX else int(value)
+        case float():
+            if not isfinite(value):
+                raise BadFilter(name, value, "NaN and the infinities have no literal", "compare with a finite number")
+            return float(value)
+        case bytes():
+            return bytes(value)
+        case _:
+            hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
+            if is_of_model(value):
+                hint += ", or query a set with a model"
+            elif value is None:
+                hint = "no condition asks for a missing property: read the entities and check this in Python"
+            elif issubclass(type(value), Collection):
+                hint = f"join several with |: (prop({name!r}) == first) | (prop({name!r}) == second)"
+            raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
+
+
+def _instant(name: str, value: datetime | Ticks) -> Ticks:
+    try:
+        instant = value if isinstance(value, Ticks) else Ticks.of(value)
+    except ValueError as error:
+        raise BadFilter(name, value, message_of(error), "use datetime(..., tzinfo=timezone.utc)") from error
+    if not 0 <= instant <= Ticks.MAX:
+        raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use an earlier one")
+    return instant
+
+
+def literal(value: Value) -> str:
+    r"""Return the text of a typed value in a filter; quotes in it are escaped.
+
+    >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
+    ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
+    """
+    kind = KINDS.get(type(value)) or KINDS[type_of(value)]
+    return kind.literal(value)

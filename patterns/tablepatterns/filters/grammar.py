@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import Final, NamedTuple, TypeAlias, cast
+from uuid import UUID
 
 from ..argument_types import checked
+from ..edm import Int64, Ticks
 from ..errors import BadFilter, message_of
-from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, check_name
-from .literals import Value, read_number, read_quoted
+from ..limits import INT32_MAX, INT32_MIN
+from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, Value, check_name
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
@@ -23,6 +26,10 @@ _TOKEN: Final = re.compile(
     )""",
     re.VERBOSE,
 )
+_INTEGER: Final = re.compile(r"-?[0-9]+L?")
+_DOUBLE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)")
+_GUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 _PRECEDENCE: Final = {"(": 0, "or": 1, "and": 2, "not": 3} | dict.fromkeys(OPERATORS, 4)
 _ARITHMETIC: Final = frozenset({"add", "sub", "mul", "div", "mod"})
 _MIRRORED: Final = {"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
@@ -127,7 +134,7 @@ class _Parser:
             is_call = match["word"] is not None and self._text.startswith("(", match.end())
             return _Token(word, match.end(), is_call=is_call)
         try:
-            return _Token("", match.end(), _Literal(read_quoted(match["prefix"], match["content"])))
+            return _Token("", match.end(), _Literal(_read_quoted(match["prefix"], match["content"])))
         except ValueError as error:
             raise self._error(match.end(), message_of(error)) from error
 
@@ -146,7 +153,7 @@ class _Parser:
             hint = "a property that is null does not exist, and no comparison matches it"
             raise BadFilter("$filter", self._text, "One of the request inputs is not valid", hint)
         try:
-            number = read_number(word)
+            number = _read_number(word)
             if number is not None:
                 return _Literal(number)
             check_name(word)
@@ -220,3 +227,31 @@ class _Parser:
 
     def _error(self, position: int, hint: str) -> FilterSyntaxError:
         return FilterSyntaxError(self._text, position, hint)
+
+
+def _read_number(word: str) -> int | float | None:
+    """Return the number in an unquoted word, or None if it is not a number; ValueError if it is out of range."""
+    if _INTEGER.fullmatch(word):
+        number = int(word.removesuffix("L"))
+        return number if word[-1] != "L" and INT32_MIN <= number <= INT32_MAX else Int64(number)
+    if not _DOUBLE.fullmatch(word):
+        return None
+    double = float(word)
+    if not isfinite(double):
+        raise ValueError(f"{word} is beyond the range of a double")
+    return double
+
+
+def _read_quoted(prefix: str, content: str) -> Value:
+    """Return the value of a quoted literal; ValueError for an unknown prefix or malformed content."""
+    match prefix:
+        case "":
+            return content.replace("''", "'")
+        case "datetime":
+            return Ticks.parse(content)
+        case "guid" if _GUID.fullmatch(content):
+            return UUID(content)
+        case "X" | "binary" if _HEX.fullmatch(content):
+            return bytes.fromhex(content)
+        case _:
+            raise ValueError(f"{prefix}'{content}' is not a literal")

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..edm import Int64, ordinal
-from .expression import And, Comparison, Constant, Filter, Not, Or, not_a_filter
-from .literals import Value
+from .expression import And, Comparison, Constant, Filter, Not, Or, Value, not_a_filter
 
 Getter: TypeAlias = Callable[[str], "Value | None"]
 """A function that returns a property of an entity, such as `entity.get`; None if it is missing."""
@@ -25,14 +24,6 @@ Getter: TypeAlias = Callable[[str], "Value | None"]
 Matcher: TypeAlias = Callable[[Getter], bool]
 
 _Compare: TypeAlias = Callable[[Any, Any], bool]
-_COMPARE: Final[Mapping[str, _Compare]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "lt": operator.lt,
-    "le": operator.le,
-}
 _TRUE_WHERE_LESS: Final = frozenset({"ne", "lt", "le"})
 
 
@@ -56,9 +47,9 @@ def matcher(expression: Filter) -> Matcher:
             inner = matcher(term)
             return lambda get: not inner(get)
         case And(terms=terms):
-            return _all([matcher(term) for term in terms])
+            return _junction([matcher(term) for term in terms], decisive=False)
         case Or(terms=terms):
-            return _any([matcher(term) for term in terms])
+            return _junction([matcher(term) for term in terms], decisive=True)
         case _:
             raise not_a_filter(expression)
 
@@ -87,7 +78,8 @@ def _literal_by_type(value: Value) -> Mapping[type, Value]:
 
 
 def _compare(comparison: Comparison) -> _Compare:
-    compare = _COMPARE[comparison.operator]
+    # Python's functions have the names of the service's operators
+    compare: _Compare = getattr(operator, comparison.operator)
     text = comparison.value
     # Below the surrogates, code points and UTF-16 units compare with the literal in the same way
     if not isinstance(text, str) or text.isascii() or max(text) < "\ud800":
@@ -95,22 +87,14 @@ def _compare(comparison: Comparison) -> _Compare:
     return lambda value, literal: compare(ordinal(value), ordinal(literal))
 
 
-# A loop instead of nested closures, so that a long `true or true or ...` does not exhaust the stack
-def _all(terms: list[Matcher]) -> Matcher:
+def _junction(terms: list[Matcher], *, decisive: bool) -> Matcher:
+    """Return the matcher of an `and`, which a False term decides, or of an `or`, which a True term decides."""
+
     def matches(get: Getter) -> bool:
-        for term in terms:  # noqa: SIM110 - a generator would triple the time
-            if not term(get):
-                return False
-        return True
-
-    return matches
-
-
-def _any(terms: list[Matcher]) -> Matcher:
-    def matches(get: Getter) -> bool:
-        for term in terms:  # noqa: SIM110 - a generator would triple the time
-            if term(get):
-                return True
-        return False
+        # A loop instead of nested closures, so that a long `true or true or ...` does not exhaust the stack
+        for term in terms:
+            if term(get) is decisive:
+                return decisive
+        return not decisive
 
     return matches

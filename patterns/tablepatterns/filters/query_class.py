@@ -70,17 +70,14 @@ def classify(expression: Filter) -> Explanation:
     Guide: designing for querying.
     """
     bounds, searched = key_bounds(expression), fold_bounds(expression, _common_partition)
-    query_class = _class(
-        searched, is_whole=all(comparison.name == "PartitionKey" for comparison in comparisons(expression))
-    )
+    is_whole = all(comparison.name == "PartitionKey" for comparison in comparisons(expression))
+    query_class = _class(searched, is_whole=is_whole)
     match query_class:
         case QueryClass.POINT:
             reason, rewrite = "PartitionKey and RowKey are both given", "nothing is faster"
         case QueryClass.RANGE if not searched.row_keys.bounded:
-            reason, rewrite = (
-                "only PartitionKey is given, and all its rows are returned",
-                "add a range of RowKey to read less",
-            )
+            reason = "only PartitionKey is given, and all its rows are returned"
+            rewrite = "add a range of RowKey to read less"
         case QueryClass.RANGE:
             reason, rewrite = "PartitionKey is given, and RowKey is a range", "give the exact RowKey for a point query"
         case QueryClass.PARTITION_SCAN:

@@ -47,19 +47,19 @@ def job(function: Callable[Concatenate[EntitySet[Account, Any], P], Coroutine[An
     It checks its arguments, and its errors name the table. The function receives the set as recipes see it, so that all
     calls of the set are awaited.
     """
-    check, work_on = Arguments(function), cast("Callable[..., Coroutine[Any, Any, T]]", function)
+    checked_call = Arguments(function)
 
     async def located(entity_set: EntitySet[Account, Any], args: Any, kwargs: Any) -> T:
         with locating(entity_set.location):
-            check((entity_set, *args), kwargs)
-            return await work_on(entity_set, *args, **kwargs)
+            result: T = await checked_call((entity_set, *args), kwargs)
+            return result
 
     @functools.wraps(function)
     def call(pattern: AnySet[Account], /, *args: P.args, **kwargs: P.kwargs) -> Any:
         entity_set: Any = pattern if isinstance(pattern, EntitySet) else getattr(pattern, "entity_set", pattern)
         if not isinstance(entity_set, EntitySet):
             # It raises the error for a wrong first argument
-            check((entity_set, *args), kwargs)
+            checked_call((entity_set, *args), kwargs)
         own = cast("EntitySet[Account, Any]", entity_set)
         work = located(bound_async(own), args, kwargs)
         return finish(work) if is_sync(own.account) else work

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import cached_property, partial
+from itertools import chain
 from typing import ClassVar, Final
 from uuid import UUID
 
@@ -188,7 +189,10 @@ class TickCount(Format):
         return f"{Ticks.MAX - ticks if self.is_inverted else int(ticks):0{_TICKS_WIDTH}d}"
 
     def read(self, text: str) -> datetime | Ticks:
-        ticks = Ticks(Ticks.MAX - _ticks(text) if self.is_inverted else _ticks(text))
+        number = _digits(text)
+        if len(text) != _TICKS_WIDTH or number > Ticks.MAX:
+            raise ValueError("an instant must be 19 digits, up to the end of the year 9999")
+        ticks = Ticks(Ticks.MAX - number if self.is_inverted else number)
         # A datetime, if it can represent the instant exactly
         return ticks if ticks % 10 else ticks.datetime()
 
@@ -197,14 +201,6 @@ def _aware(field: Format, moment: datetime) -> datetime:
     if moment.utcoffset() is None:
         raise field.refusal(moment, "a datetime without a time zone is ambiguous", "give it a tzinfo")
     return moment
-
-
-def _ticks(text: str) -> int:
-    # Only the digits 0 to 9; str also accepts digits of other scripts
-    ticks = int(text) if len(text) == _TICKS_WIDTH and text.isascii() and text.isdigit() else -1
-    if not 0 <= ticks <= Ticks.MAX:
-        raise ValueError("an instant must be 19 digits, up to the end of the year 9999")
-    return ticks
 
 
 _UNITS: Final = {
@@ -246,12 +242,10 @@ class Calendar(Format):
     def characters(self) -> Sequence[Characters]:  # type: ignore[override]
         literals = _DIRECTIVE.split(self.pattern)
         # Literal text and letters of directives take turns
-        digits = [[DIGIT] * _UNITS[unit][1] for unit in literals[1::2]] + [[]]
-        return [
-            characters
-            for text, unit in zip(literals[::2], digits, strict=True)
-            for characters in (*map(one_of, text), *unit)
+        sets = [
+            [DIGIT] * _UNITS[text][1] if number % 2 else [*map(one_of, text)] for number, text in enumerate(literals)
         ]
+        return [*chain.from_iterable(sets)]
 
     def write(self, value: object) -> str:
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)
@@ -400,7 +394,7 @@ def format_of(name: str, spec: str) -> Format:
         return Integer(name, int(integer[2]), is_signed=bool(integer[1]))
     if Calendar.allows(spec) and not FORBIDDEN.search(spec):
         return Calendar(name, spec)
-    format_names = (
-        "no format, escape, 06d, +06d, float, ticks, inverted, uuid, or a date such as %Y-%m-%d from the year down"
+    hint = (
+        "use no format, escape, 06d, +06d, float, ticks, inverted, uuid, or a date such as %Y-%m-%d from the year down"
     )
-    raise BadDesign(f"the format of {{{name}}}", spec, "unknown format", f"use {format_names}")
+    raise BadDesign(f"the format of {{{name}}}", spec, "unknown format", hint)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Final, Generic
+from typing import Final, Generic, cast
 
 from typing_extensions import TypeVar
 
 from ..argument_types import checked
 from ..errors import BadDesign, BadKey
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
-from .fields import record_fields
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
 
@@ -230,7 +230,11 @@ class Key(Generic[K]):
             row_key = self._row.write(fields)
             return KeyRange(partition_key, row_key, True, row_key, True)
         first_field, *after = remaining_fields
-        _reject_given(after, first_field, fields)
+        for field in after:
+            if field.name in fields:
+                rule = f"{first_field.name}, to its left, has no single value, so the rows are not one range"
+                hint = f"give {first_field.name} a single value, or omit this field"
+                raise BadKey(field.name, fields[field.name], rule, hint)
         question = fields.get(first_field.name)
         if isinstance(question, Between):
             return field_range(partition_key, row_prefix, first_field, question, last=not after)
@@ -263,10 +267,8 @@ class Key(Generic[K]):
                 raise BadKey(field.name, fields[field.name], rule, "omit it, or use range()")
         exact_fields = self._row.fields[: len(self._row.fields) - len(remaining_fields)]
         if exact_fields and exact_fields[-1].format.width is None:
-            rule = "the family would include longer texts"
-            raise BadKey(
-                exact_fields[-1].name, fields[exact_fields[-1].name], rule, "use range(), or a format of fixed width"
-            )
+            name, hint = exact_fields[-1].name, "use range(), or a format of fixed width"
+            raise BadKey(name, fields[name], "the family would include longer texts", hint)
         if exact_fields and remaining_fields:
             row_prefix = row_prefix.removesuffix(exact_fields[-1].tail)
         return KeyRange.beginning_with(partition_key, row_prefix)
@@ -309,16 +311,14 @@ class Key(Generic[K]):
         return hash((self._partition, self._row))
 
 
+def record_fields(record: object) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass or a NamedTuple, or of an instance; empty for anything else."""
+    if is_dataclass(record):
+        return tuple(field.name for field in fields(record))
+    return cast("tuple[str, ...]", getattr(record, "_fields", ()))
+
+
 def _check_texts(partition_key: object, row_key: object) -> None:
     for name, text in (("PartitionKey", partition_key), ("RowKey", row_key)):
         if not isinstance(text, str):
             raise BadKey(name, text, f"a key must be a str, not {type(text).__name__}", "pass the stored key")
-
-
-def _reject_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
-    for field in after:
-        if field.name in fields:
-            rule = f"{open_field.name}, to its left, has no single value, so the rows are not one range"
-            raise BadKey(
-                field.name, fields[field.name], rule, f"give {open_field.name} a single value, or omit this field"
-            )

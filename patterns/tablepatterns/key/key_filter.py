@@ -79,23 +79,27 @@ class _KeyFilter:
 
     def _all(self, terms: Sequence[Filter], key_values: Mapping[str, object]) -> list[Filter]:
         equal = {term.name: term.value for term in terms if isinstance(term, Comparison) and term.operator == "eq"}
-        # Each term needs to be right only where the other terms hold
+        # Each term needs to be right only where the other terms hold. So a term of `Year` may begin at the text of the
+        # `EmployeeId` that another term compares with `==`, although on its own it would need all employees
         key_values = {**key_values, **{name: value for name, value in equal.items() if name in self._places}}
         filters: list[Filter] = []
         pending = list(terms)
         while pending:
             term = pending.pop(0)
-            prefix = self._prefix_of(term, pending)
-            if prefix is None:
+            prefix = self._prefix_of(term, pending) if isinstance(term, Comparison) else None
+            if prefix is None or not isinstance(term, Comparison):
                 filters += self.terms(term, key_values)
             else:
                 pending.remove(prefix)
                 filters += self._prefixed(term, key_values)
         return _tightened(filters)
 
-    def _prefix_of(self, term: Filter, other_terms: Sequence[Filter]) -> Comparison | None:
-        """Return the other half of `startswith`, if the term is one half and keys do not sort by the field."""
-        if not isinstance(term, Comparison) or term.name not in self._places or term.operator != "ge":
+    def _prefix_of(self, term: Comparison, other_terms: Sequence[Filter]) -> Comparison | None:
+        """Return the other half of `startswith`, if the term is one half and keys do not sort by the field.
+
+        Neither half is a range of keys then, but together they are: that of the keys with this text at that place.
+        """
+        if term.name not in self._places or term.operator != "ge":
             return None
         template, position = self._places[term.name]
         if template.fields[position].sorts or not isinstance(term.value, str) or not term.value:
@@ -103,15 +107,14 @@ class _KeyFilter:
         end = Comparison(term.name, "lt", prefix_end(term.value) or "")
         return end if end in other_terms else None
 
-    def _prefixed(self, term: Filter, key_values: Mapping[str, object]) -> Iterator[Filter]:
-        assert isinstance(term, Comparison)  # noqa: S101 - what `_prefix_of` takes
+    def _prefixed(self, term: Comparison, key_values: Mapping[str, object]) -> list[Comparison]:
         template, position = self._places[term.name]
         start = _start(template, position, term, key_values)
         try:
             text = start + template.fields[position].write_prefix(term.value)
         except BadKey as error:
             raise _rejected(term, error) from error
-        yield from _within(template.half, KeyRange.beginning_with("", text).row_keys)
+        return _within(template.half, KeyRange.beginning_with("", text).row_keys)
 
     def _comparison(self, comparison: Comparison, key_values: Mapping[str, object]) -> Iterator[Filter]:
         template, position = self._places[comparison.name]
@@ -134,7 +137,7 @@ class _KeyFilter:
                 rows = field_range("", start, field, _between(operator, value), last=is_last)
         except BadKey as error:
             raise _rejected(comparison, error) from error
-        inside = [*_within(template.half, rows.row_keys)]
+        inside = _within(template.half, rows.row_keys)
         if operator != "ne":
             yield from inside
         elif rows.row_key is not None:
@@ -182,15 +185,9 @@ def _between(operator: str, value: object) -> Between:
     return Between(None, value, "both" if operator == "le" else "neither")
 
 
-def _within(half: str, keys: Interval) -> Iterator[Comparison]:
-    """Yield the comparisons of a key with a range; at least one, which may always be true."""
-    if keys.exact is not None:
-        yield Comparison(half, "eq", keys.exact)
-        return
-    if keys.lower or keys.upper is None:
-        yield Comparison(half, "ge" if keys.lower_inclusive else "gt", keys.lower)
-    if keys.upper is not None:
-        yield Comparison(half, "le" if keys.upper_inclusive else "lt", keys.upper)
+def _within(half: str, keys: Interval) -> list[Comparison]:
+    """Return the comparisons of a key with a range; at least one, which may always be true."""
+    return keys.comparisons(half) or [Comparison(half, "ge", "")]
 
 
 def _tightened(terms: Sequence[Filter]) -> list[Filter]:

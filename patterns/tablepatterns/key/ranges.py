@@ -134,9 +134,8 @@ def below(high: object) -> Between:
 
 def _end(name: str, value: object) -> object:
     if value is None:
-        raise BadKey(
-            name, value, "a bound must be a value", "for an open range, use at_least(), above(), at_most() or below()"
-        )
+        hint = "for an open range, use at_least(), above(), at_most() or below()"
+        raise BadKey(name, value, "a bound must be a value", hint)
     return value
 
 

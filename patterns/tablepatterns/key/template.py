@@ -99,10 +99,8 @@ class Field:
             language.add_literal(self.tail)
 
     def _separator_rule(self) -> tuple[str, str]:
-        return (
-            f"it contains, or runs into, the separator {self.tail!r} that follows it",
-            f"use the format {{{self.name}:escape}} or another value",
-        )
+        rule = f"it contains, or runs into, the separator {self.tail!r} that follows it"
+        return rule, f"use the format {{{self.name}:escape}} or another value"
 
 
 @dataclass(frozen=True)
@@ -212,21 +210,13 @@ def field_range(partition_key: str, row_prefix: str, field: Field, question: Bet
     if texts != sorted(texts, key=ordinal):
         raise BadKey(field.name, question, "its lower bound is above its upper bound", "swap the two")
     rows = KeyRange.beginning_with(partition_key, row_prefix)
+    # If more fields follow, a value has several rows: to exclude or to include it, the range begins or ends after all
     if question.low is not None:
-        rows = _from(rows, texts[0], question.low_inclusive, last)
+        is_first = last or question.low_inclusive
+        lower = texts[0] if is_first else after_prefix(texts[0])
+        rows = replace(rows, lower=lower, lower_inclusive=question.low_inclusive or not is_first)
     if question.high is not None:
-        rows = _to(rows, texts[-1], question.high_inclusive, last)
+        is_end = last or not question.high_inclusive
+        upper = texts[-1] if is_end else after_prefix(texts[-1])
+        rows = replace(rows, upper=upper, upper_inclusive=question.high_inclusive and is_end)
     return rows
-
-
-def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    """Start at a value, or after all its rows, of which there are several if more fields follow."""
-    if last or inclusive:
-        return replace(rows, lower=text, lower_inclusive=inclusive)
-    return replace(rows, lower=after_prefix(text))
-
-
-def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
-    if last or not inclusive:
-        return replace(rows, upper=text, upper_inclusive=inclusive)
-    return replace(rows, upper=after_prefix(text))

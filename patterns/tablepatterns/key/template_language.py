@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from ..limits import FORBIDDEN_IN_KEYS
@@ -96,17 +97,12 @@ class Automaton:
             mine, theirs = pending.pop()
             if (mine, theirs) == (self.end, automaton.end):
                 return True
-            for pair in self._following(mine, automaton, theirs):
-                if pair not in pairs:
+            for (my_set, my_state), (their_set, their_state) in product(self._moves[mine], automaton._moves[theirs]):
+                pair = my_state, their_state
+                if pair not in pairs and my_set.meets(their_set):
                     pairs.add(pair)
                     pending.append(pair)
         return False
-
-    def _following(self, mine: int, automaton: Automaton, their_state: int) -> Iterable[tuple[int, int]]:
-        for characters, state in self._moves[mine]:
-            yield from (
-                (state, next_state) for theirs, next_state in automaton._moves[their_state] if characters.meets(theirs)
-            )
 
 
 def _matched(separator: str, text: str) -> int:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from ..edm import Int64, Ticks
-from ..entity import Entity
+from ..entity import Entity, same_value
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -26,7 +26,6 @@ from ..key import Key
 from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
-from ..same_value import same_value
 from .codecs import required
 from .options import Upgrade
 from .record import Record
@@ -134,9 +133,12 @@ class Model(Generic[M]):
             rule = f"its class rejects the fields{self._complaint(error)}"
             rejected = BadProperty(self.name, subject, rule, "change them; nothing was written")
             raise rejected from (None if self._secret else error)
-        again = self.encoded(instance)
-        same = {name for name in again if name in fields and self.record.is_same(name, fields[name], again[name])}
-        return {name: value for name, value in again.items() if name in fields and name not in same}
+        new_fields = self.encoded(instance)
+        return {
+            name: value
+            for name, value in new_fields.items()
+            if name in fields and not self.record.is_same(name, fields[name], value)
+        }
 
     def _complaint(self, error: Exception) -> str:
         """Return the message of a class that rejects its fields, without secret values."""
@@ -222,9 +224,9 @@ class Model(Generic[M]):
             # What does not fit the model is replaced as a whole
             old = {}
         undeclared = {name: value for name, value in before.items() if name not in self.record.members}
-        same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
+        kept_names = [name for name in new if name in old and name in before and self._same(name, old, new)]
         # A number of 64 bits that was read from a key is an int
-        return undeclared | new | {name: value for name, value in same.items() if not isinstance(new[name], Int64)}
+        return undeclared | new | {name: before[name] for name in kept_names if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
         """Return the fields of an entity in the current version."""

@@ -9,7 +9,7 @@ from inspect import isabstract
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from ..errors import BadDesign
-from .annotations import Streamed, check_whole, declared_fields, field_types
+from .annotations import Streamed, declared_fields, field_types
 from .codecs import Nested, OptionalOf, codec_of, convert_part, required
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
@@ -22,13 +22,6 @@ class Member:
     has_default: bool
     parameter: str
     """The name of the parameter of `__init__`."""
-    annotations: tuple[object, ...] = ()
-    """What its type is annotated with, such as `Stored`."""
-
-    @property
-    def may_be_none(self) -> bool:
-        """Whether the field is None if nothing is stored."""
-        return isinstance(self.codec, OptionalOf)
 
 
 class Record:
@@ -62,17 +55,16 @@ class Record:
         known_records[record_class] = self
         hints = field_types(record_class)
         for declared_field in fields:
-            annotations, hint = _without_annotations(hints[declared_field.name])
+            hint = hints[declared_field.name]
+            if records is None and get_origin(hint) is Annotated:
+                # How a field of the model is stored; of a nested class, `codec_of` rejects it
+                hint = get_args(hint)[0]
             name = f"{record_class.__name__}.{declared_field.name}"
-            if records is not None:
-                check_whole(name, annotations)
             codec = codec_of(name, hint, lambda part: Part(known_records.get(part) or Record(part, known_records)))
             if records is not None and isinstance(required(codec), SecretCodec):
                 rule = "a part of a field cannot be secret by itself"
                 raise BadDesign(name, hint, rule, "make it a field of the model: Annotated[SecretStr, Encrypted()]")
-            self.members[declared_field.name] = Member(
-                codec, declared_field.has_default, declared_field.parameter, annotations
-            )
+            self.members[declared_field.name] = Member(codec, declared_field.has_default, declared_field.parameter)
 
     def encoded(self, value: object) -> dict[str, Any]:
         """Return the fields that are stored of a value, as properties; those that are None are left out."""
@@ -166,15 +158,8 @@ class Part(Nested):
 
 def _needs_none(name: str, member: Member) -> bool:
     """Return whether to pass None for a field that is not stored, rather than use its default."""
-    if not (member.may_be_none or member.has_default):
+    may_be_none = isinstance(member.codec, OptionalOf)
+    if not (may_be_none or member.has_default):
         rule = "nothing is stored, and the field has no default"
         raise TypeMismatch(None, rule, "add a default, or upgrade the entity", name)
-    return member.may_be_none
-
-
-def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:
-    """Return what a type is annotated with, and the type itself."""
-    if get_origin(hint) is not Annotated:
-        return (), hint
-    annotated, *annotations = get_args(hint)
-    return tuple(annotations), annotated
+    return may_be_none

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
-from ..entity import Entity, storable, without_none, write_ids_of
+from ..entity import Entity, same_value, storable, without_none, write_ids_of
 from ..entity_set.derived import (
     Announcer,
     Change,
@@ -25,7 +25,6 @@ from ..entity_set.row_store import RowReader
 from ..entity_set.shared_rows import Copies, merging, rewriting, with_keys
 from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..key import Key
-from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
 
 if TYPE_CHECKING:

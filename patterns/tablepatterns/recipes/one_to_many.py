@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from ..argument_types import check_has_run, checked
 from ..arguments import fields_of
-from ..entity import Entity
+from ..entity import Entity, same_value
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
@@ -28,7 +28,6 @@ from ..jobs.walk import WalkReport
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended
-from ..same_value import same_value
 
 P = TypeVar("P", default=Entity)
 C = TypeVar("C", default=Entity)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from ..entity import Entity, write_ids_of
-from ..same_value import same_value
+from ..entity import Entity, same_value, write_ids_of
 from ..write_id import WriteId, inserted, is_complete
 from .operation import ANY, Operation
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from ... import limits
 from ...edm import value_size
-from ...entity import Entity, identify
+from ...entity import Entity, identify, same_value
 from ...entity_set.commit import Step, Write, all_steps, join_steps, own_steps
 from ...entity_set.derived import Index, Keys, LookedUpFields
 from ...entity_set.entity_set import EntitySet
@@ -30,7 +30,6 @@ from ...errors import (
 )
 from ...rate_limit import Pace
 from ...recipe import Account
-from ...same_value import same_value
 from ...sdk.operation import Operation, check_transaction
 
 Mode = Literal["insert", "insert_or_replace"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from ...entity import Entity
+from ...entity import Entity, same_value
 from ...entity_set.derived import Index, Keys, has_fields, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of, primary_keys
@@ -27,7 +27,6 @@ from ...jobs.walk import WalkReport
 from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken, contended
-from ...same_value import same_value
 from .fence import fenced_table, under_lease
 
 
