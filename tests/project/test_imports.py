@@ -190,7 +190,7 @@ def test_a_cycle_is_found() -> None:
         ("tablepatterns.catalog", "from .recipes.log_tail import LogTail"),
         ("tablepatterns.recipes.log_tail", "from ..catalog import entry"),
         ("tablepatterns.entity_set.entity_set", "from ..recipes.summary import Summary"),
-        ("tablepatterns.recipes.log_tail", "from .archive.move import Move"),
+        ("tablepatterns.recipes.log_tail", "from .blob_log.writer import Buffer"),
     ],
 )
 def test_a_wrong_import_is_found_in_every_spelling(module: str, text: str) -> None:

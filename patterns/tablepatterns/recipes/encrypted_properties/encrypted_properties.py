@@ -175,7 +175,7 @@ class EncryptedProperties(PropertyMapping):
     :param blind_key: the key of the hashes: at least 32 random bytes, to be protected like the other keys
     :param require: whether reading rejects a plain value that should be encrypted
     :raises BadDesign: a name cannot be encrypted, there is no key, or a property with a blind index is not encrypted
-    :raises ModuleNotFoundError: the extra `encrypt` is not installed
+    :raises ModuleNotFoundError: the package `cryptography` is not installed, as in a browser
 
     Guide: encrypting table data (client side).
     """

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from azure.core.exceptions import AzureError
 
@@ -28,7 +28,6 @@ from ...sdk.operation import ANY, Operation
 from .fence import fenced, under_lease
 from .mirror import Claim, Difference, Mirror, keys_or_none
 
-T = TypeVar("T")
 Act = Callable[[EntitySet[Account]], Awaitable[Entity | None]]
 """Writes an entity to the set of the primary table, and returns it; None if it deleted it."""
 

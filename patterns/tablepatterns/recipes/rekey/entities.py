@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from ...entity import Entity, identify, reading_of, remember, without_none
 from ...entity_set.calls import SetCalls
@@ -34,8 +34,6 @@ from ...sdk.table import Page
 from ...set_identity import SetIdentity
 from .dual_writer import Act, DualWriter, Phase, State
 from .mirror import same
-
-T = TypeVar("T")
 
 
 class _Read(NamedTuple):
