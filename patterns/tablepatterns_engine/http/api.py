@@ -17,14 +17,13 @@ from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
 from ..resources import invalid_parameter
-from .authorization import CHALLENGE, Authorization
-from .bearer_token import TrustTokens
+from .authorization import CHALLENGE, Authorization, TrustTokens
 from .call import AnyCall, Stopped
-from .cors import answer_preflight, cors_headers
 from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
+from .service_properties import answer_preflight, cors_headers
 from .shared_key import SignedTexts
 from .versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
 
@@ -44,6 +43,7 @@ class Service(Generic[CallT]):
     :param handlers: the operations, by kind of URL and verb
     :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the headers of every response, except for the kinds of URL in `bare_kinds`
+    :param read_headers: the headers of every successful read
     :param max_body: the maximum size of a request body, in bytes
     :param writes: the operations that write one blob or message, which is noted for them
     """
@@ -57,6 +57,7 @@ class Service(Generic[CallT]):
     authorization: type[Authorization] = Authorization
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     bare_kinds: frozenset[str] = frozenset()
+    read_headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_body: int = MAX_REQUEST_BYTES
     writes: Set[str] = frozenset()
 
@@ -122,6 +123,8 @@ class Api(Generic[CallT]):
         response = handler(call)
         if call.notes.operation in service.writes:
             call.notes.written = 1
+        elif service.read_headers and call.method in _READS:
+            response.headers.update(service.read_headers)
         return response
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
