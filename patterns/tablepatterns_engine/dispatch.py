@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from .account import Engine
 from .http.api import Api, Service
-from .http.bearer_token import TrustTokens
+from .http.authorization import TrustTokens
 from .http.message import Request, Response
 from .resources import CorsRule, Settings
 from .tables.api import TABLES

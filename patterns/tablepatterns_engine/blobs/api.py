@@ -34,14 +34,16 @@ _NOT_HERE: Final[Mapping[str, Set[str]]] = {
     "StaticWebsite": {"Enabled", "IndexDocument", "ErrorDocument404Path", "DefaultIndexDocumentPath"},
 }
 """The elements of properties that can only be disabled."""
+_FIRST_WITH_NAMESPACE: Final = "2019-07-07"
 _DISABLED: Final = tuple(element(name, optional("Enabled", False)) for name in _NOT_HERE)
 
 
 def get_account(call: BlobCall) -> Response:
     call.begin("GetAccountInformation", ACCOUNT)
     call.reach_state()
-    kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
-    return Response(200, kind)
+    kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2"}
+    namespace = {"x-ms-is-hns-enabled": "false"} if call.version >= _FIRST_WITH_NAMESPACE else {}
+    return Response(200, {**kind, **namespace})
 
 
 def get_properties(call: BlobCall) -> Response:

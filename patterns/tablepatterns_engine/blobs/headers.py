@@ -17,7 +17,7 @@ from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, seven_digits
 from ..tables.entity_api import read_token, write_token
-from .blob import Blob, ContentHeaders, Kind, Tier
+from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
@@ -180,13 +180,7 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         "Accept-Ranges": "bytes",
     }
     if blob.copy is not None:
-        headers |= {
-            "x-ms-copy-id": str(blob.copy.id),
-            "x-ms-copy-source": blob.copy.source,
-            "x-ms-copy-status": "success",
-            "x-ms-copy-progress": f"{blob.copy.size}/{blob.copy.size}",
-            "x-ms-copy-completion-time": http_date(blob.copy.finished),
-        }
+        headers |= {f"x-ms-copy-{name}": value for name, value in copy_properties(blob.copy).items()}
     if blob.tags:
         headers["x-ms-tag-count"] = str(len(blob.tags))
     if blob.kind is Kind.APPEND:
@@ -194,6 +188,17 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
     if blob.sealed:
         headers["x-ms-blob-sealed"] = "true"
     return headers
+
+
+def copy_properties(copy: CopyRecord) -> dict[str, str]:
+    """Return the properties of a copy in the order of a list, by their names in headers."""
+    return {
+        "id": str(copy.id),
+        "status": "success",
+        "source": copy.source,
+        "progress": f"{copy.size}/{copy.size}",
+        "completion-time": http_date(copy.finished),
+    }
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:

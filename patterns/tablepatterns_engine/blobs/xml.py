@@ -23,7 +23,7 @@ from ..http.xml import (
     xml_text,
 )
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
-from .headers import base64, duration_of
+from .headers import base64, copy_properties, duration_of
 from .leases import NO_LEASE, Lease, State
 from .listing import Item, Prefix, Uncommitted
 from .state import ContainerProperties
@@ -181,11 +181,5 @@ def _lease(lease: Lease, now: Ticks) -> str:
 
 def _copy(copy: CopyRecord) -> str:
     return "".join(
-        [
-            optional("CopyId", copy.id),
-            optional("CopyStatus", "success"),
-            optional("CopySource", copy.source),
-            optional("CopyProgress", f"{copy.size}/{copy.size}"),
-            optional("CopyCompletionTime", http_date(copy.finished)),
-        ]
+        optional(f"Copy{name.title().replace('-', '')}", value) for name, value in copy_properties(copy).items()
     )

@@ -24,14 +24,13 @@ _FIRST_VERSIONS: Final[Mapping[str, str]] = {
     "x-ms-creation-time": "2017-11-09",
     "x-ms-has-immutability-policy": "2017-11-09",
     "x-ms-has-legal-hold": "2017-11-09",
-    "x-ms-is-hns-enabled": "2019-07-07",
 }
-_LAST_FIRST: Final = max(_FIRST_VERSIONS.values())
+LAST_WITHOUT_SOME_HEADERS: Final = "2017-07-29"
 
 
 def drop_newer_headers(headers: dict[str, str], version: str) -> None:
     """Remove the headers that came with a later version than that of the request."""
-    if version < _LAST_FIRST and version in _KNOWN:
+    if version in _KNOWN:
         for name, first in _FIRST_VERSIONS.items():
             if version < first:
                 headers.pop(name, None)

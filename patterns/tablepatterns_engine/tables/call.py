@@ -14,7 +14,7 @@ from ..http.call import Call
 from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
-from .json import Renderer, check_protocol, negotiate
+from .json import PROTOCOL_VERSIONS, Renderer, check_protocol, negotiate
 from .service import Tables
 
 _ROOTS: Final[Mapping[str, str]] = {"Tables": "tables", "$batch": "batch"}
@@ -68,7 +68,7 @@ def absolute(url: str, base: str) -> str:
 
 
 def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
-    kind = plain_kind("entity", address.query)
+    kind = plain_kind("entity", address.query) if address.query else "entity"
     return Target(address, kind, table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
 
 
@@ -120,7 +120,9 @@ class TableCall(Call[Tables]):
         request = self.request
         self.target = locate(request.url, self.engine.account_name)
         self.method = verb(request.method, request.headers.get("x-http-method"))
-        check_protocol(request.headers.get("dataserviceversion", "3.0"))
+        version = request.headers.get("dataserviceversion", "3.0")
+        if version not in PROTOCOL_VERSIONS:
+            check_protocol(version)
 
     def inner(self, request: Request, target: Target) -> TableCall:
         """Return the call of a request inside this one, with the same sender and notes."""

@@ -224,7 +224,7 @@ _LEVELS: Final = {
 }
 
 
-_PROTOCOL_VERSIONS: Final = frozenset({"1.0", "2.0", "3.0"})
+PROTOCOL_VERSIONS: Final = frozenset({"1.0", "2.0", "3.0"})
 _PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
@@ -247,10 +247,9 @@ def check_content_type(content_type: str) -> None:
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
 
 
-@lru_cache(maxsize=256)
 def check_protocol(version: str) -> None:
     """Reject a DataServiceVersion of OData that the service does not have."""
-    if version.partition(";")[0].strip() not in _PROTOCOL_VERSIONS:
+    if version.partition(";")[0].strip() not in PROTOCOL_VERSIONS:
         raise ServiceError(errors.INVALID_INPUT)
 
 
