@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document, shows_progress
+from tablepatterns.cli.output import (
+    WRONG_USE,
+    Result,
+    command,
+    console,
+    fail,
+    print_document,
+    progress_bars,
+    shows_progress,
+)
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import importing
 from tablepatterns.figures import count
@@ -196,7 +204,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
         return
     for finding in first_findings(design)[:_FIRST]:
         err.print(f"estimated: {SEVERITIES[finding.severity]}: {plain(finding.subject)}: {finding.rule}", style="dim")
-    with Progress(console=err, transient=True) as progress:
+    with progress_bars(transient=True) as progress:
         task = progress.add_task(f"Measuring {count(declared)} access patterns", total=declared)
 
         def show(measured: int) -> None:

@@ -14,10 +14,9 @@ from tablepatterns.cli.declared import load, run
 from tablepatterns.cli.output import FAILED, DryRun, Result, command
 from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.errors import BadInput
 from tablepatterns.figures import count, counted
 from tablepatterns.filters import parse
-from tablepatterns.recipe import bound_async, table_names
+from tablepatterns.recipe import bound_async
 from tablepatterns.storage import connect
 
 from .compare import Differences
@@ -88,20 +87,15 @@ def export(
     def keep(report: ExportProgress) -> None:
         done["export"] = {"rows": report.rows, "files": len(report.files)}
 
-    async def work() -> Any:
-        table = transfer.table.name
-        if not [known async for known in table_names(transfer.account, table, table)]:
-            raise BadInput("table", table, "there is no such table", "check the name and the storage")
-        return await transfer.export(
-            to,
-            where=None if where is None else parse(where),
-            progress=keep,
-            max_per_second=max_per_second,
-            workers=by_workers,
-            **options,
-        )
-
-    manifest = run_or_report(work(), done, transfer.account)
+    work = transfer.export(
+        to,
+        where=None if where is None else parse(where),
+        progress=keep,
+        max_per_second=max_per_second,
+        workers=by_workers,
+        **options,
+    )
+    manifest = run_or_report(work, done, transfer.account)
     data = {"rows": manifest.rows, "files": len(manifest.files), "newest": manifest.newest}
     return Result(
         data, (f"{counted(manifest.rows, 'row')} in {counted(len(manifest.files), 'file')}: {to / MANIFEST}",)

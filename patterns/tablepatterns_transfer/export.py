@@ -18,9 +18,22 @@ from tablepatterns.jobs import Workers
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.rate_limit import Pace, Pool
+from tablepatterns.recipe import identity_of
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import CHECKPOINT, DELETED, MANIFEST, Export, FileEntry, FileWriter, Manifest, order_of, write_text
+from .manifest import (
+    CHECKPOINT,
+    DELETED,
+    MANIFEST,
+    ROWS,
+    Export,
+    FileEntry,
+    FileWriter,
+    Manifest,
+    order_of,
+    publish,
+    write_text,
+)
 
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
 """The service rejects requests of a clock that differs more from its own."""
@@ -98,11 +111,11 @@ class ExportWalk(Walk[ExportProgress]):
                     writer = writer or FileWriter(self.options.folder, self.options.format)
                     writer.write(rows)
                     rows_written += len(rows)
+            return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
         except BaseException:
             if writer is not None:
                 writer.discard()
             raise
-        return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
 
 
 def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pace: Pace) -> ExportWalk:
@@ -114,7 +127,8 @@ def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pac
 
         return await walk.process_pages(pages())
 
-    walk = ExportWalk("export", [_Selected(table, options)], write_page, ExportProgress(), table, options, decode, pace)
+    name, tables = f"export {table.name}", [_Selected(table, options)]
+    walk = ExportWalk(name, tables, write_page, ExportProgress(), table, options, decode, pace)
     return walk
 
 
@@ -137,16 +151,22 @@ async def run_export(
 
     :param base: the export whose changes are exported; None to export all
     """
-    account, options, table = pool.account, walk.options, walk.table.name
+    account, options, table = identity_of(pool.account), walk.options, walk.table.name
     where = None if options.where is None else str(options.where)
-    arguments: dict[str, Any] = {"table": table, "content": content, "format": options.format, "where": where}
-    arguments["select"] = options.select and list(options.select)
+    arguments: dict[str, Any] = {"account": account, "table": table, "content": content, "format": options.format}
+    arguments |= {"where": where, "select": options.select and list(options.select)}
     continued = None if base is None else (base.place_from(options.folder), base.manifest.digest)
     arguments["base"] = continued and list(continued)
     checkpoint = _Checkpoint(options.folder, arguments)
-    done, started = checkpoint.start(account.now().isoformat())
+    await _check_exists(walk.table)
+    done, started = checkpoint.start(pool.account.now().isoformat())
+    published = 0
 
     def keep(report: ExportProgress) -> None:
+        nonlocal published
+        for file in report.files[published:]:
+            publish(options.folder, file)
+        published = len(report.files)
         checkpoint.keep(done + report, started)
         if progress is not None:
             progress(done + report)
@@ -157,8 +177,10 @@ async def run_export(
     files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
     newest = max((file.newest for file in files if file.newest), default=None)
     deleted = None if base is None else await _write_deleted(base, walk.table, options.folder)
-    finished = account.now().isoformat()
+    await _check_exists(walk.table)
+    finished = pool.account.now().isoformat()
     manifest = Manifest(
+        account,
         table,
         content,
         options.format,
@@ -172,12 +194,19 @@ async def run_export(
         continued,
         deleted,
     )
+    checkpoint.delete_other_files(files)
     write_text(options.folder / MANIFEST, manifest.text())
     checkpoint.delete()
     return manifest
 
 
-def check_base(base: Manifest, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
+async def _check_exists(table: Table) -> None:
+    """Check that a table exists: without this, one that is deleted meanwhile would look like one with fewer rows."""
+    if not await table.exists():
+        raise BadInput("table", table.name, "there is no such table", "check the name and the storage")
+
+
+def check_base(base: Manifest, account: str, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
     """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
 
     It is earlier than the start of that export: a row may have changed after it was read, and by another clock. A row
@@ -186,7 +215,7 @@ def check_base(base: Manifest, table: str, content: str, select: tuple[str, ...]
     if base.where is not None:
         rule = "that export has a filter, and a row that changed may no longer match it"
         raise BadInput("since", base.where, rule, "export the table without a filter first")
-    own = {"table": table, "content": content, "select": select}
+    own = {"account": account, "table": table, "content": content, "select": select}
     for name, value in own.items():
         if getattr(base, name) != value:
             rule = f"the {name} of that export is {getattr(base, name)!r}, and this one's is {value!r}"
@@ -209,7 +238,11 @@ async def _write_deleted(base: Export, table: Table, folder: Path) -> FileEntry 
         if row is None or keys_of(row) != keys:
             writer = writer or FileWriter(folder, "jsonl", DELETED)
             writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
-    return None if writer is None else writer.close()
+    if writer is None:
+        return None
+    deleted = writer.close()
+    publish(folder, deleted)
+    return deleted
 
 
 class _Checkpoint:
@@ -226,11 +259,11 @@ class _Checkpoint:
 
     def start(self, now: str) -> tuple[ExportProgress, str]:
         """Return what an interrupted export has done, and when it started."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / ROWS).mkdir(parents=True, exist_ok=True)
         if (self._folder / MANIFEST).exists():
             raise BadInput("folder", str(self._folder), "it has an export already", "choose another folder")
         if not self._path.exists():
-            if any(self._folder.iterdir()):
+            if any(path.is_file() for path in self._folder.rglob("*")):
                 raise BadInput("folder", str(self._folder), "it is not empty", "choose another folder")
             self.keep(ExportProgress(), now)
             return ExportProgress(), now
@@ -240,6 +273,7 @@ class _Checkpoint:
             raise BadInput("folder", str(self._folder), rule, "finish that one, or choose another folder")
         files = tuple(map(FileEntry.of, state["files"]))
         self.is_complete = bool(files) and state["token"] is None
+        self.delete_other_files(files)
         return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
 
     def keep(self, done: ExportProgress, started: str) -> None:
@@ -247,8 +281,13 @@ class _Checkpoint:
         state = {"arguments": self._arguments, "started": started, "token": done.token}
         write_text(self._path, json.dumps(state | {"files": [asdict(file) for file in done.files]}))
 
+    def delete_other_files(self, files: Sequence[FileEntry]) -> None:
+        """Delete what workers left when they died, and what was published after the last checkpoint."""
+        known = {self._folder / file.name for file in files}
+        for path in (self._folder / ROWS).iterdir():
+            if path not in known:
+                path.unlink()
+
     def delete(self) -> None:
-        """Delete the file, and those that workers left when they died."""
-        for path in self._folder.glob("*.partial"):
-            path.unlink(missing_ok=True)
+        """Delete the file."""
         self._path.unlink()

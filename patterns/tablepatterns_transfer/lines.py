@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring_ascii
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tablepatterns.edm import KINDS, type_of
 from tablepatterns.entity import Entity
@@ -60,7 +60,8 @@ class LineWriter:
 
     def __init__(self, path: Path) -> None:
         # The same rows make the same bytes
-        self._file: Any = gzip.GzipFile("", "wb", _LEVEL, path.open("wb"), mtime=0)
+        self._raw = path.open("wb")
+        self._file = gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0)
 
     def write(self, rows: Sequence[Entity]) -> None:
         """Append rows."""
@@ -68,9 +69,10 @@ class LineWriter:
 
     def close(self) -> None:
         """Finish the file."""
-        raw = self._file.fileobj
-        self._file.close()
-        raw.close()
+        try:
+            self._file.close()
+        finally:
+            self._raw.close()
 
 
 def read_lines(path: Path) -> Iterator[Entity]:

@@ -7,6 +7,7 @@ import heapq
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import import_module
@@ -25,6 +26,8 @@ from .lines import LineWriter, read_lines
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINT: Final = "unfinished.json"
+ROWS: Final = "rows"
+"""The folder of the files with rows, which programs that read whole folders of Parquet files can be given."""
 DELETED: Final = "deleted.keys"
 """The file with the keys of the rows that were deleted since another export, as JSON Lines."""
 _VERSION: Final = 1
@@ -62,6 +65,7 @@ class FileEntry:
 class Manifest:
     """What an export contains.
 
+    :param account: what tells the account from others: its address
     :param table: the name of the table
     :param content: `rows`, as they are stored; `entities`, as a set reads them; or `stored` entities, not decrypted
     :param started: when the export started, by the clock of the account, and when it was `finished`
@@ -71,6 +75,7 @@ class Manifest:
     :param deleted: the keys of the rows that were deleted since that one
     """
 
+    account: str
     table: str
     content: str
     format: str
@@ -138,16 +143,16 @@ def check_format(file_format: str) -> None:
 
 
 class FileWriter:
-    """Writes the rows of one range to a file that gets its name when it is complete.
+    """Writes the rows of one range to a hidden file, which `publish` makes a part of the export.
 
-    A file that a worker left when it died has another name, so it never becomes a part of the export.
+    So the file of a worker that died, or was taken for dead and returned, never becomes a part of it.
     """
 
     def __init__(self, folder: Path, file_format: str, name: str | None = None) -> None:
         kind: Any = LineWriter if file_format == "jsonl" else _parquet().ParquetWriter
-        self._path = folder / (name or f"rows-{uuid4().hex}{kind.ENDING}")
-        self._partial = self._path.with_name(self._path.name + ".partial")
-        self._writer = kind(self._partial)
+        self._name = name or f"{ROWS}/{uuid4().hex}{kind.ENDING}"
+        self._path = _hidden(folder / self._name)
+        self._writer = kind(self._path)
         self._keys: list[Keys] = []
         self._rows = 0
         self._newest: datetime | None = None
@@ -163,15 +168,26 @@ class FileWriter:
     def close(self) -> FileEntry:
         """Finish the file."""
         self._writer.close()
-        digest = _sha256(self._partial)
-        self._partial.replace(self._path)
         newest = None if self._newest is None else self._newest.isoformat()
-        return FileEntry(self._path.name, self._rows, digest, self._keys[0], self._keys[-1], newest)
+        return FileEntry(self._name, self._rows, _sha256(self._path), self._keys[0], self._keys[-1], newest)
 
     def discard(self) -> None:
         """Delete the file, which is incomplete."""
-        self._writer.close()
-        self._partial.unlink(missing_ok=True)
+        # A full disk, which ended the export of the range, also fails here
+        with suppress(OSError):
+            self._writer.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _hidden(path: Path) -> Path:
+    """Return the path of an incomplete file: Arrow and Spark ignore its first letter, and patterns its ending."""
+    return path.with_name(f".{path.name}.partial")
+
+
+def publish(folder: Path, file: FileEntry) -> None:
+    """Make a complete file a part of the export."""
+    path = folder / file.name
+    _hidden(path).replace(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -219,7 +235,7 @@ class Export:
             raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
         for file in [*files, *([manifest.deleted] if manifest.deleted else [])]:
             content = folder / file.name
-            if content.parent != folder or not content.is_file():
+            if content.parent not in (folder, folder / ROWS) or not content.is_file():
                 raise BadExport(
                     str(content), "a file of the manifest is missing", "copy the whole folder, or export again"
                 )

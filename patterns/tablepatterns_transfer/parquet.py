@@ -1,8 +1,8 @@
 """Rows as Parquet, for DuckDB, pandas, polars and Spark; needs the extra `parquet`.
 
-A file has the columns of its first page. What a column cannot hold exactly, such as a value of another type, a property
-that only later rows have, or an instant with a part of a microsecond, is in the column `$exact`, as a line of JSON that
-overrides the columns. So a file is written in one pass, and reads back exactly.
+A file has the columns of its first 20,000 rows. What a column cannot hold exactly, such as a value of another type, a
+property that only later rows have, or an instant with a part of a microsecond, is in the column `$exact`, as a line of
+JSON that overrides the columns. So a file is written in one pass, and reads back exactly.
 """
 
 from __future__ import annotations
@@ -73,8 +73,6 @@ class ParquetWriter:
 
     def write(self, rows: Sequence[Entity]) -> None:
         """Append rows."""
-        if self._writer is None:
-            self._begin(rows)
         self._rows += rows
         if len(self._rows) >= _ROWS_OF_A_GROUP:
             self._flush()
@@ -85,9 +83,9 @@ class ParquetWriter:
         if self._writer is not None:
             self._writer.close()
 
-    def _begin(self, rows: Sequence[Entity]) -> None:
+    def _begin(self) -> None:
         kinds: dict[str, Counter[type]] = {}
-        for row in rows:
+        for row in self._rows:
             for name, value in row.items():
                 kinds.setdefault(name, Counter())[_column_type(value)] += 1
         self._columns = {name: counter.most_common(1)[0][0] for name, counter in kinds.items()}
@@ -99,6 +97,8 @@ class ParquetWriter:
     def _flush(self) -> None:
         if not self._rows:
             return
+        if self._writer is None:
+            self._begin()
         columns: list[list[Any]] = []
         inexact: dict[int, dict[str, Any]] = {}
         for name, kind in self._columns.items():

@@ -181,7 +181,7 @@ def check_content(content: str, entity_set: EntitySet[Any, Any] | None) -> None:
         raise BadInput("export", content, "it has the entities of a set, not the rows of a table", "import it to a set")
 
 
-def import_walk(export: Export, loader: Loader) -> Walk[ImportProgress]:
+def import_walk(export: Export, table: Table, loader: Loader) -> Walk[ImportProgress]:
     """Return the work of an import: the pages of all files."""
 
     async def load(page: TablePage) -> ImportProgress:
@@ -190,7 +190,8 @@ def import_walk(export: Export, loader: Loader) -> Walk[ImportProgress]:
     # Changes are merged with the export that they continue, so they are one sequence of rows
     whole = [partial(export.rows, file) for file in export.manifest.files]
     files = [FileRows(read) for read in (whole if export.base is None else [export.all_rows])]
-    return Walk(f"import {export.manifest.table} {export.manifest.finished}", files, load, ImportProgress())
+    name = f"import {export.manifest.digest} to {table.name}"
+    return Walk(name, files, load, ImportProgress())
 
 
 def import_part(
@@ -201,4 +202,6 @@ def import_part(
         Export.open(Path(folder), is_checked=True),
         Pool(transfer.account, how["max_per_second"], max_concurrency),
     )
-    return import_walk(export, transfer.loader(export, if_exists, pool)).run(pool, None, None, how["workers"])
+    return import_walk(export, transfer.table, transfer.loader(export, if_exists, pool)).run(
+        pool, None, None, how["workers"]
+    )

@@ -16,7 +16,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, parse
 from tablepatterns.jobs import Workers
 from tablepatterns.rate_limit import Pool
-from tablepatterns.recipe import Account_co, Pattern, check_key_order, finish, recipe
+from tablepatterns.recipe import Account_co, Pattern, check_key_order, finish, identity_of, recipe
 from tablepatterns.sdk.table import Table
 
 from .compare import Differences, as_stream, differences
@@ -120,7 +120,9 @@ class TableTransfer(Pattern[Account_co]):
         if base is not None:
             if where is not None:
                 raise BadInput("where", str(where), "changes are exported without a filter", "leave out where or since")
-            changed_from = check_base(base.manifest, self.table.name, content, options.select)
+            changed_from = check_base(
+                base.manifest, identity_of(self.account), self.table.name, content, options.select
+            )
             options = replace(options, since=changed_from)
         pool = Pool(self.account, max_per_second, 1)
         walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
@@ -159,7 +161,7 @@ class TableTransfer(Pattern[Account_co]):
         export = Export.open(Path(folder))
         check_content(export.manifest.content, self.entity_set)
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
-        walk = import_walk(export, self.loader(export, if_exists, pool))
+        walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
         await self.table.create()
         call = partial(import_part, folder=str(folder), if_exists=if_exists, max_concurrency=max_concurrency)
         report = await walk.run(pool, resume, progress, shared, call)

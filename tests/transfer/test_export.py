@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from azure.core.exceptions import ResourceExistsError
 
 import tablepatterns
 from support import worker_sets
@@ -21,6 +24,7 @@ from tablepatterns.jobs import Workers, workers
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import BadExport, Export, TableTransfer, compare_exports
+from tablepatterns_transfer.manifest import FileWriter
 
 ROWS = 2_400
 
@@ -49,7 +53,7 @@ def whole(storage: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def check(folder: Path, whole: Path) -> None:
@@ -57,8 +61,7 @@ def check(folder: Path, whole: Path) -> None:
     export = Export.open(folder)
     assert export.manifest.rows == ROWS == sum(1 for _ in export.all_rows())
     assert compare_exports(whole, folder).are_none
-    assert contents(folder) >= {"manifest.json", *(file.name for file in export.manifest.files)}
-    assert not [name for name in contents(folder) if name.endswith((".partial", "unfinished.json"))]
+    assert contents(folder) == {"manifest.json", *(file.name for file in export.manifest.files)}
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -195,6 +198,113 @@ def test_cosmos_is_rejected(tmp_path: Path) -> None:
     account: Any = tablepatterns.connect("https://x.table.cosmos.azure.com", credential=worker_sets.NO_CREDENTIAL)
     with pytest.raises(BadDesign, match="in key order"):
         TableTransfer(account, "Staff")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
+def test_a_table_that_is_deleted_meanwhile_has_no_export(tmp_path: Path, seconds: float) -> None:
+    storage: Any = connect()
+    BulkLoad(EntitySet(storage, "Staff", BY_ID)).load(person(number) for number in range(1_500))
+
+    def delete(response: Any) -> None:
+        if "top=1000" in response.http_request.url and "Next" not in response.http_request.url:
+            storage.tables.delete_table("Staff")
+
+    transfer = TableTransfer(connect(storage.engine, raw_response_hook=delete), "Staff")
+    with pytest.raises(BadInput, match="there is no such table"):
+        transfer.export(tmp_path / "new", workers=Workers(1, seconds=seconds))
+    with pytest.raises(BadExport, match="no manifest"):
+        Export.open(tmp_path / "new")
+
+
+def test_a_table_that_does_not_exist_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no such table"):
+        TableTransfer(connect(), "Staff").export(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_export_of_another_account_is_not_continued(whole: Path, tmp_path: Path) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(_: Any) -> None:
+        raise Interrupted
+
+    def on(name: str) -> Any:
+        storage = connect(f"memory://{name}")
+        with suppress(ResourceExistsError):
+            storage.tables.create_table("Staff").create_entity({"PartitionKey": name, "RowKey": "1"})
+        return TableTransfer(storage, "Staff")
+
+    with pytest.raises(Interrupted):
+        on("first").export(tmp_path / "new", progress=interrupt)
+    with pytest.raises(BadInput, match="another export, which was interrupted"):
+        on("second").export(tmp_path / "new")
+    with pytest.raises(BadInput, match="account"):
+        on("second").export(tmp_path / "changes", since=whole)
+
+
+def other_table() -> TableTransfer[Any]:
+    return TableTransfer(connect("env"), "Other")
+
+
+def table_of_another_account() -> TableTransfer[Any]:
+    with served_elsewhere() as connection_string:
+        return TableTransfer(connect(connection_string), "Staff")
+
+
+def served_elsewhere() -> Any:
+    return worker_sets.serving(Engine())
+
+
+@pytest.mark.parametrize(
+    ("source", "text"), [(other_table, "'export Other'"), (table_of_another_account, "to the same account")]
+)
+def test_workers_on_another_table_or_account_export_nothing(
+    account: Engine, tmp_path: Path, source: Any, text: str
+) -> None:
+    threads = Workers(2, source=source, executor=lambda: ThreadPoolExecutor(1))
+    with pytest.raises(RangesFailed, match=text):
+        staff_table().export(tmp_path / "new", workers=threads)
+    assert contents(tmp_path / "new") == {"unfinished.json"}
+
+
+def test_the_file_of_a_worker_that_returns_late_is_no_part_of_the_export(
+    storage: Any, whole: Path, tmp_path: Path
+) -> None:
+    rows = [*Export.open(whole).all_rows()]
+    late: list[FileWriter] = []
+
+    def stall(_: Any) -> None:
+        # A worker that was taken for dead still writes its range, which another one has written
+        late.append(FileWriter(tmp_path / "new", "jsonl"))
+        late[-1].write(rows)
+
+    TableTransfer(storage, "Staff").export(tmp_path / "new", workers=Workers(1, seconds=0.0), progress=stall)
+    check(tmp_path / "new", whole)
+    writer = FileWriter(tmp_path / "new", "jsonl")
+    writer.write(rows)
+    writer.close()
+    shown = {f"rows/{path.name}" for path in (tmp_path / "new" / "rows").glob("*.jsonl.gz")}
+    assert shown == {file.name for file in Export.open(tmp_path / "new").manifest.files}
+    for unfinished in late:
+        with suppress(FileNotFoundError):
+            unfinished.close()
+
+
+def test_a_full_disk_ends_an_export_which_is_continued_later(
+    storage: Any, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablepatterns.jobs.workers._LONGEST_PAUSE", 0.01)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        with pytest.raises(RangesFailed, match="File too large"):
+            TableTransfer(storage, "Staff").export(tmp_path / "new")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert contents(tmp_path / "new") == {"unfinished.json"}
+    TableTransfer(storage, "Staff").export(tmp_path / "new")
+    check(tmp_path / "new", whole)
 
 
 def test_any_executor_will_do(account: Engine, whole: Path, tmp_path: Path) -> None:

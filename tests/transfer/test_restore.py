@@ -58,7 +58,7 @@ def account(storage: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("rows-*"))
+    return sorted(folder.glob("rows/*"))
 
 
 def truncate(folder: Path) -> None:

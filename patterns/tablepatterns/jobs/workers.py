@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol, TypeVar
 from ..argument_types import check_least, checked
 from ..errors import BadInput, EntityAlreadyExists, RangesFailed, message_of
 from ..rate_limit import Pool
-from ..recipe import Account, BlockingAccount, bound_async, finish
+from ..recipe import Account, BlockingAccount, bound_async, finish, identity_of
 from .ranges import PageReader, RowRange, split
 
 ReportT = TypeVar("ReportT")
@@ -39,6 +39,9 @@ _EAGER: Final = 0.1
 
 class RangeWork(Protocol[ReportT_co]):
     """Work on the rows of some tables; see `Walk`."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def tables(self) -> Sequence[PageReader]: ...
@@ -118,18 +121,23 @@ class Workers:
 class OneRange(Workers):
     """The part of a job that a worker does: one range.
 
+    :param name: the name of the work
     :param left: the ranges that are left when time is up
     :param report: the report on what was done
     """
 
-    def __init__(self, rows: RowRange, seconds: float) -> None:
+    def __init__(self, name: str, rows: RowRange, seconds: float) -> None:
         super().__init__(1, seconds=seconds)
+        self.name = name
         self.rows = rows
         self.left: list[RowRange] = []
         self.report: Any = None
 
     async def process(self, work: RangeWork[ReportT], page_size: int) -> ReportT:
         """Work on the range."""
+        if work.name != self.name:
+            rule = f"it returns an object for the work {work.name!r}, and the job is {self.name!r}"
+            raise BadInput("source", work.name, rule, "let it return the object of which the job was called")
         deadline = monotonic() + self.seconds
         report, self.left = await work.process_range(self.rows, page_size, lambda: monotonic() < deadline)
         self.report = report
@@ -155,7 +163,9 @@ class Task:
     """The work on one range, as it is sent to another process: it holds no key and no connection."""
 
     source: bytes
+    account: str
     call: Call
+    name: str
     rows: RowRange
     seconds: float
     pause: float
@@ -165,7 +175,10 @@ class Task:
         """Do the work, in the process of the worker; errors are returned, since not every error can be sent."""
         try:
             subject = _loaded(self.source)
-            part = OneRange(self.rows, self.seconds)
+            if identity_of(subject.account) != self.account:
+                rule = f"it is on the account {identity_of(subject.account)}, and the job on {self.account}"
+                raise BadInput("source", type(subject).__name__, rule, "connect all processes to the same account")
+            part = OneRange(self.name, self.rows, self.seconds)
             _finished(_after_pause(bound_async(subject), self, part), subject.account)
         except Exception as error:  # noqa: BLE001 - reported by the process that sent the task
             return _failure(error)
@@ -295,20 +308,22 @@ class Run:
         if self.workers.source is not None and self.call is not None:
             per_second = self.pool.max_per_second
             options = {"max_per_second": None if per_second is None else per_second / self.workers.count}
-            task = Task(pickle.dumps(self.workers.source), self.call, rows, seconds, pause, options)
+            source, account = pickle.dumps(self.workers.source), identity_of(self.pool.account)
+            task = Task(source, account, self.call, self.work.name, rows, seconds, pause, options)
             executor, future = self._submit(task)
             self._running[future if self._is_blocking else asyncio.wrap_future(future)] = rows, executor
             return
-        local = self._process_here(rows, seconds, pause)
         if self._is_inline:
             done = Future[_Outcome]()
-            done.set_result(await local)
+            done.set_result(await self._process_here(rows, seconds, pause))
             self._running[done] = rows, None
         elif self._is_blocking:
             executor = self._idle.pop() if self._idle else ThreadPoolExecutor(1)
-            self._running[executor.submit(copy_context().run, finish, local)] = rows, executor
+            # In the thread: a coroutine of a call that is canceled would never be awaited
+            future = executor.submit(copy_context().run, lambda: finish(self._process_here(rows, seconds, pause)))
+            self._running[future] = rows, executor
         else:
-            self._running[asyncio.ensure_future(local)] = rows, None
+            self._running[asyncio.ensure_future(self._process_here(rows, seconds, pause))] = rows, None
 
     def _submit(self, task: Task) -> tuple[Executor, Future[_Outcome]]:
         while self._idle:
