@@ -26,8 +26,6 @@ from .traffic.hooks import Watch
 if TYPE_CHECKING:
     from tablepatterns_engine.account import Engine
 
-    from .sdk.queue_sender import QueueSender
-
 TablesT = TypeVar("TablesT")
 QueuesT = TypeVar("QueuesT")
 BlobsT = TypeVar("BlobsT")
@@ -68,11 +66,11 @@ def _storage_class(service: str, name: str, prefix: str) -> Any:
     return getattr(package, name)
 
 
-def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> QueueSender:
+def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> AccountSender:
     # Imported here, so that a program without queues does not load it
-    from .sdk.queue_sender import QueueSender
+    from .sdk.queue_sender import QueueAccountSender
 
-    return QueueSender(_storage_class("queue", "QueueClient", prefix), service, options)
+    return QueueAccountSender(_storage_class("queue", "QueueClient", prefix), service, options)
 
 
 class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.canned_server import Reply, canned_server
+from support.spans import spans_of
 from tablepatterns import aio, connect
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse, settled
 from tablepatterns.sdk.queue import Queue
-from tablepatterns.sdk.queue_sender import QueueSender
-from tablepatterns.sdk.short_pipeline import replaying
+from tablepatterns.sdk.queue_sender import QueueAccountSender
+from tablepatterns.sdk.request_sender import replaying
 from tablepatterns_engine.account import Engine
 
 SERVICE: Final = "https://account.queue.core.windows.net"
@@ -78,8 +79,8 @@ async def both(
     transport = replaying(kind, response)
     all_options = {"credential": KEY, "transport": transport, "retry_total": 0, **options}
     client = kind(SERVICE, "tasks", **all_options)
-    sender = QueueSender(kind, SERVICE, all_options)
-    assert await sender.get() is sender
+    sender = QueueAccountSender(kind, SERVICE, all_options)
+    assert await sender.get() is not None
     queues = [Queue(client, requests) for requests in (NoSender(), sender)]
     ends = [await outcome(partial(call, queue)) for queue in queues]
     return ends, [comparable(request) for request in transport.sent]
@@ -171,9 +172,29 @@ async def test_a_sas_that_is_updated_signs_the_next_request() -> None:
     "options",
     [
         {"headers": {"x-mine": "1"}},
+        {"logging_enable": True},
+        {"user_agent": "me"},
+        {"user_agent": "me", "user_agent_overwrite": True},
+        {"api_version": "2020-10-02"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_aio", [False, True], ids=["sync", "aio"])
+async def test_options_have_the_same_effect(
+    options: dict[str, Any], is_aio: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_HTTP_USER_AGENT", "environment")
+    response = SimpleResponse(None, 200, "OK", XML, document())
+    ends, sent = await both(lambda queue: queue.receive(), response, is_aio=is_aio, **options)
+    assert ends[0] == ends[1] == []
+    assert sent[0] == sent[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
         {"retry_policy": None},
         {"retry_to_secondary": True},
-        {"logging_enable": True},
         {"require_encryption": True},
         {"proxies": {}},
     ],
@@ -181,8 +202,42 @@ async def test_a_sas_that_is_updated_signs_the_next_request() -> None:
 )
 async def test_other_options_are_left_to_the_sdk(options: dict[str, Any]) -> None:
     kind = import_module("azure.storage.queue").QueueClient
-    sender = QueueSender(kind, SERVICE, {"credential": KEY, "transport": replaying(kind), **options})
+    sender = QueueAccountSender(kind, SERVICE, {"credential": KEY, "transport": replaying(kind), **options})
     assert await sender.get() is None
+
+
+@pytest.mark.parametrize("is_aio", [False, True], ids=["sync", "aio"])
+async def test_the_spans_are_those_of_the_sdk(is_aio: bool) -> None:
+    kind = import_module("azure.storage.queue.aio" if is_aio else "azure.storage.queue").QueueClient
+    for status, content, call in (
+        (201, document(item(None)), lambda queue: queue.send("a")),
+        (200, document(item("a")), lambda queue: queue.receive()),
+        (403, b"", lambda queue: outcome(queue.receive)),
+    ):
+        options = {"credential": KEY, "transport": replaying(kind, SimpleResponse(None, status, "", XML, content))}
+        client, sender = kind(SERVICE, "tasks", **options), QueueAccountSender(kind, SERVICE, options)
+        assert await sender.get() is not None
+        theirs, ours = [await spans_of(partial(call, Queue(client, each))) for each in (NoSender(), sender)]
+        assert theirs == ours
+        assert len(ours) > 1
+
+
+@pytest.mark.parametrize("is_aio", [False, True], ids=["sync", "aio"])
+async def test_a_redirect_is_followed_as_by_the_sdk(is_aio: bool) -> None:
+    targets: list[str] = []
+
+    def respond(request: HttpRequest) -> Reply:
+        targets.append(request.url.rpartition("/")[2].partition("?")[0])
+        if targets[-1] == "elsewhere":
+            return Reply(201, document(item(None)), XML)
+        return Reply(307, headers={"Location": f"{request.url.rpartition('/')[0]}/elsewhere"})
+
+    with canned_server(respond) as server:
+        kind: Any = aio.connect if is_aio else connect
+        storage = kind(server.connection_string(Engine()))
+        message = await storage.queue("tasks").send("hello")
+        await settled(storage.close())
+    assert (message.text, targets[-1]) == ("hello", "elsewhere")
 
 
 @pytest.mark.parametrize("is_aio", [False, True], ids=["sync", "aio"])

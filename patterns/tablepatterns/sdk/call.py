@@ -48,11 +48,8 @@ class SimpleResponse:
     def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
         self.request, self.status_code, self.reason, self.content = request, status, reason, content
         self.headers = case_insensitive_dict(headers)
+        self.content_type: str | None = self.headers.get("Content-Type")
         self._encoding: str | None = None
-
-    @property
-    def content_type(self) -> str | None:
-        return self.headers.get("Content-Type")
 
     @property
     def url(self) -> str:

@@ -23,6 +23,7 @@ _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
 _NO_QUEUE: Final = "QueueNotFound"
 _NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch", _NO_QUEUE)
+_WITHOUT_QUEUE: Final = Ignored(_NO_QUEUE)
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Queue:
     def __init__(self, client: Any, sender: QueueRequests) -> None:
         self._client = client
         self._requests = sender
+        self._sender: Any = None
 
     @property
     def name(self) -> str:
@@ -73,7 +75,7 @@ class Queue:
 
     async def drop(self) -> None:
         """Delete the queue with its messages; does nothing if there is none. Cost: 1 transaction."""
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             await settled(self._client.delete_queue())
 
     async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
@@ -88,18 +90,22 @@ class Queue:
         """
         check_length(text)
         _check_seconds("delay", delay, 0)
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             return await self._sent(text, delay, lifetime)
         await self.create()
         return await self._sent(text, delay, lifetime)
 
     async def _sent(self, text: str, delay: int, lifetime: int) -> Message:
-        sender = await self._requests.get()
-        message = None if sender is None else await sender.send(self.name, text, delay, lifetime)
-        if message is None:
-            options = {"visibility_timeout": delay, "time_to_live": lifetime}
-            message = message_of(await settled(self._client.send_message(text, **options)))
+        sender = self._sender or await self._new_sender()
+        prepared = sender and sender.prepared_send(self._client.queue_name, text, delay, lifetime)
+        if not prepared:
+            return await send_by_sdk(text, delay, lifetime, self._client)
+        message: Message = await sender.send(prepared)
         return message
+
+    async def _new_sender(self) -> Any:
+        self._sender = await self._requests.get()
+        return self._sender
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
         """Receive 1 to 32 messages, perhaps fewer than the queue has, and hide them for `lease` seconds, up to 7 days.
@@ -108,19 +114,19 @@ class Queue:
         """
         _check_count(count)
         _check_seconds("lease", lease, 1)
-        with Ignored(_NO_QUEUE):
-            sender = await self._requests.get()
+        with _WITHOUT_QUEUE:
+            sender = self._sender or await self._new_sender()
             if sender is None:
-                return await received(self._client, count, lease)
-            messages: list[Message] = await sender.receive(self.name, count, lease)
+                return await receive_by_sdk(count, lease, self._client)
+            messages: list[Message] = await sender.send(sender.prepared_receive(self.name, count, lease))
             return messages
         return []
 
     async def peek(self, count: int = 1) -> list[Message]:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
-        with Ignored(_NO_QUEUE):
-            return [message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
+        with _WITHOUT_QUEUE:
+            return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         return []
 
     async def renew(self, message: Message, *, lease: int, text: str | None = None) -> Message:
@@ -152,7 +158,7 @@ class Queue:
 
     async def length(self) -> int:
         """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             return int((await settled(self._client.get_queue_properties())).approximate_message_count or 0)
         return 0
 
@@ -187,13 +193,20 @@ def _check_count(count: int) -> None:
         raise BadInput("count", count, rule, "repeat the request for more")
 
 
-async def received(client: Any, count: int, lease: int, **options: Any) -> list[Message]:
+async def send_by_sdk(text: str, delay: int, lifetime: int, client: Any, **options: Any) -> Message:
+    """Send a message with the SDK's client."""
+    return _message_of(
+        await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
+    )
+
+
+async def receive_by_sdk(count: int, lease: int, client: Any, **options: Any) -> list[Message]:
     """Receive messages with the SDK's client."""
     pages = client.receive_messages(messages_per_page=count, visibility_timeout=lease, **options).by_page()
-    return [message_of(message) async for message in iterate(await first_page(pages))]
+    return [_message_of(message) async for message in iterate(await first_page(pages))]
 
 
-def message_of(message: Any) -> Message:
+def _message_of(message: Any) -> Message:
     return Message(
         message.id,
         message.content,

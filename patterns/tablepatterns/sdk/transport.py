@@ -9,6 +9,7 @@ options of a single call, and addresses and headers that requests would change o
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -27,14 +28,15 @@ from azure.core.pipeline.transport import RequestsTransport
 from requests.adapters import HTTPAdapter
 from requests.cookies import extract_cookies_to_jar
 from requests.utils import get_netrc_auth, select_proxy
-from urllib3 import Retry, Timeout
+from urllib3 import Retry, Timeout, connection
 from urllib3 import exceptions as urllib3_errors
-from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import HTTPError
 
 from .call import SimpleResponse
 
 _MAX_IDLE_CONNECTIONS: Final = 64
+# More than any account has: the pool of an origin must not be closed to make room for another
+_MAX_ORIGINS: Final = 1000
 _NO_RETRIES: Final = Retry(total=False, redirect=False, raise_on_status=False)
 _AS_REQUESTS_DOES: Final[Any] = {
     "retries": _NO_RETRIES,
@@ -44,6 +46,7 @@ _AS_REQUESTS_DOES: Final[Any] = {
     "decode_content": False,
 }
 _CHUNK: Final = 10 * 1024
+_MAX_SINGLE_WRITE: Final = 64 * 1024
 _NUMBERS: Final = frozenset({int, float})
 _OPTIONS: Final = frozenset({"stream", "connection_timeout", "read_timeout"})
 _NO_CONTENT: Final = object()
@@ -81,19 +84,35 @@ _WHILE_READING: Final[_Errors] = (
 
 
 class Transport(RequestsTransport):  # type: ignore[misc]
-    """The SDK's transport over requests, with a shorter way for plain requests.
+    """The SDK's transport over requests, with a shorter way for plain requests, and connections of each process's own.
+
+    A forked process inherits its parent's sockets. Two processes that use one connection receive each other's
+    responses, so a read may return another entity.
 
     :param options: those of the SDK's transport; a `session` of the caller's sends all requests
     """
 
+    session: Any
+
     def __init__(self, **options: Any) -> None:
         self._is_own = options.get("session") is None and options.get("session_owner", True)
+        self._trusts_environment = options.get("use_env_settings", True)
+        self._process, self._inherited = os.getpid(), list[Any]()
         if self._is_own:
-            options["session"] = _new_session(trust_env=options.get("use_env_settings", True))
+            options["session"] = self._new_session()
         super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
         self._default_headers = tuple(self.session.headers.items()) if self._is_own else ()
-        self._pools: dict[str, HTTPConnectionPool | None] = {}
+        self._pools: dict[str, Any] = {}
         """The pool of each origin; None if the SDK's transport sends its requests."""
+
+    def open(self) -> None:
+        """Open the transport, with a session of this process's own."""
+        if self._process != os.getpid() and self._is_own and self.session:
+            # The parent's is kept, so that nothing touches its sockets
+            self._inherited.append(self.session)
+            self.session, self._pools = self._new_session(), {}
+            self._process = os.getpid()
+        super().open()  # pyright: ignore[reportUnknownMemberType]
 
     def send(self, request: Any, *, proxies: Any = None, **options: Any) -> Any:
         """Send a request, and return its response; the errors are those of the SDK's transport."""
@@ -112,8 +131,19 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         return SimpleResponse(request, answer.status, answer.reason or "", answer.headers, content)
 
     def close(self) -> None:
+        if self.session:
+            self.open()
         self._pools.clear()
         super().close()  # pyright: ignore[reportUnknownMemberType]
+
+    def _new_session(self) -> requests.Session:
+        """Return a session as the SDK creates it, with room for the connections of more threads."""
+        session = requests.Session()
+        session.trust_env = self._trusts_environment
+        adapter = HTTPAdapter(_MAX_ORIGINS, _MAX_IDLE_CONNECTIONS, _NO_RETRIES)
+        session.mount("http://", adapter)
+        session.mount("https://", adapter)
+        return session
 
     def _timeout(self, options: Mapping[str, Any]) -> Timeout | None:
         """Return the timeouts of a call; None for a stream, or if the call has other options."""
@@ -147,24 +177,42 @@ class Transport(RequestsTransport):  # type: ignore[misc]
             return None
         return (headers, body or None) if is_plain else None
 
-    def _pool(self, origin: str) -> HTTPConnectionPool | None:
+    def _pool(self, origin: str) -> Any:
         """Return the pool that requests uses for an origin; None if the SDK's transport must send its requests."""
         if origin not in self._pools:
             self._pools[origin] = _new_pool(self.session, origin, self.connection_config)
         return self._pools[origin]
 
 
-def _new_session(*, trust_env: bool) -> requests.Session:
-    """Return a session as the SDK creates it, with room for the connections of more threads."""
-    session = requests.Session()
-    session.trust_env = trust_env
-    adapter = HTTPAdapter(max_retries=_NO_RETRIES, pool_maxsize=_MAX_IDLE_CONNECTIONS)
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
+class HTTPConnection(connection.HTTPConnection):
+    """A connection that sends a small request at once, its headers and its body: this saves a system call."""
+
+    _parts: list[bytes] | None = None
+
+    def request(self, method: str, url: str, body: Any = None, *arguments: Any, **options: Any) -> None:
+        if not isinstance(body, bytes) or len(body) > _MAX_SINGLE_WRITE:
+            super().request(method, url, body, *arguments, **options)
+            return
+        self._parts = []
+        try:
+            super().request(method, url, body, *arguments, **options)
+            whole = b"".join(self._parts)
+        finally:
+            self._parts = None
+        super().send(whole)
+
+    def send(self, data: Any) -> None:
+        if self._parts is None:
+            super().send(data)
+        else:
+            self._parts.append(data)
 
 
-def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | None:
+class HTTPSConnection(HTTPConnection, connection.HTTPSConnection):
+    """The same over TLS."""
+
+
+def _new_pool(session: Any, origin: str, config: Any) -> Any:
     settings = session.merge_environment_settings(origin, {}, False, config.verify, config.cert)
     verify, cert, proxies = settings["verify"], settings["cert"], settings["proxies"]
     is_proxied_http = origin.startswith("http:") and select_proxy(origin, proxies)
@@ -173,8 +221,9 @@ def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | No
     adapter = session.get_adapter(origin)
     try:
         request = requests.Request("GET", origin).prepare()
-        pool: HTTPConnectionPool = adapter.get_connection_with_tls_context(request, verify, proxies, cert)
+        pool: Any = adapter.get_connection_with_tls_context(request, verify, proxies, cert)
         adapter.cert_verify(pool, origin, verify, cert)
+        pool.ConnectionCls = HTTPSConnection if origin.startswith("https:") else HTTPConnection
     except (OSError, ValueError, HTTPError):
         # The SDK's transport raises it for each request; the errors of requests are OSErrors
         return None
@@ -182,7 +231,7 @@ def _new_pool(session: Any, origin: str, config: Any) -> HTTPConnectionPool | No
 
 
 def _exchange(
-    pool: HTTPConnectionPool, timeout: Timeout, method: str, target: str, headers: dict[str, str], body: bytes | None
+    pool: Any, timeout: Timeout, method: str, target: str, headers: dict[str, str], body: bytes | None
 ) -> tuple[Any, bytes]:
     try:
         answer = pool.urlopen(method, target, body, headers, timeout=timeout, **_AS_REQUESTS_DOES)

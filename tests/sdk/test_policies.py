@@ -1,9 +1,10 @@
-"""Requests for entities pass only the policies that have something to do, and arrive as through all policies."""
+"""Requests for entities pass the policies of the SDK, whatever the options of the connection are."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -22,7 +23,7 @@ from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.call import SimpleResponse, settled
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.reads import prepared_entity
-from tablepatterns.sdk.short_pipeline import SILENT, replaying
+from tablepatterns.sdk.request_sender import SILENT, replaying
 from tablepatterns.sdk.writes import prepared_single
 from tablepatterns_engine.account import Engine
 
@@ -63,20 +64,25 @@ async def sender_of(kind: Any, **options: Any) -> Any:
     ],
     ids=str,
 )
-async def test_requests_are_those_of_all_policies(
+async def test_requests_are_those_of_the_sdk(
     kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_HTTP_USER_AGENT", "environment")
-    if "credential" in options:
-        options = {"credential": AzureSasCredential(options["credential"])}
+    options = {"credential": CREDENTIAL, **options}
+    if isinstance(options["credential"], str):
+        options["credential"] = AzureSasCredential(options["credential"])
     sender, sent = await sender_of(kind, **options)
+    client = kind(SERVICE, "Employees", transport=sender._transport, **options)
     insert = Operation.insert({"PartitionKey": "p", "RowKey": "r"})
-    for more in ({}, SILENT):
-        await sender.send(prepared_entity(sender, "Employees", "it's", "r", None), **more)
-        with suppress(HttpResponseError):
-            # The response is not one to an insert
-            await sender.send(prepared_single(sender, "Employees", [insert], [()]), **more)
-    assert [comparable(request) for request in sent[:2]] == [comparable(request) for request in sent[2:]]
+    for prepared in (
+        prepared_entity(sender, "Employees", "it's", "r", None),
+        prepared_single(sender, "Employees", [insert], [()]),
+    ):
+        for call in (partial(sender.send, prepared), partial(prepared.by_sdk, client)):
+            with suppress(HttpResponseError):
+                # The response is not one to an insert
+                await settled(call())
+    assert [comparable(request) for request in sent[::2]] == [comparable(request) for request in sent[1::2]]
     assert all("Authorization" in request.headers or "sig=a%2Fb" in request.url for request in sent)
     assert len({request.headers["x-ms-client-request-id"] for request in sent}) == (1 if "request_id" in options else 4)
 
