@@ -297,7 +297,7 @@ async def test_a_set_that_is_its_own_archive_by_another_connection_loses_nothing
     worker: Any = Worker(storage, [archive])
     (found,) = await worker.poisoned(queue_name)
     assert found.error == "BadDesign"
-    assert found.reason.startswith("at move.py:")
+    assert found.reason.startswith("at archive.py:")
     assert await current.get(**ID) == jones()
 
 
