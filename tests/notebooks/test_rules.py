@@ -14,7 +14,10 @@ from notebooks.book import HEADINGS, SWITCH, Book, texts_of
 from notebooks.running import answered, executed, save
 from notebooks.shell import CellError
 
-OPENING = "# A title\n\n**Pattern:** `X`  \n**Guide:** y  \n**Reading time:** 5 minutes\n\nBefore you run it: why? Before you run that: how?"
+OPENING = (
+    "# A title\n\n**Pattern:** `X`  \n**Guide:** y  \n**Reading time:** 5 minutes\n\n"
+    "Before you run it: why? Before you run that: how?"
+)
 QUESTION = "1. Design a key of your own."
 ANSWER = f"{QUESTION}\n\n<details><summary>Answer</summary>\n\n```python\nassert number == 1\n```\n\n</details>"
 
