@@ -50,8 +50,9 @@ class ErrorMessage:
         return replace(self, text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:
-        """Return this message with more details, added after its own."""
-        return replace(self, details=self.details + tuple((name, str(value)) for name, value in details.items()))
+        """Return this message with more details, or with other values of its own."""
+        values = dict(self.details) | {name: str(value) for name, value in details.items()}
+        return replace(self, details=tuple(values.items()))
 
 
 def _error(text: str, *, storage: bool = False) -> ErrorMessage:
@@ -68,7 +69,6 @@ _storage_error = partial(_error, storage=True)
 TABLE_NOT_FOUND = _error("404 TableNotFound: The table specified does not exist.")
 TABLE_ALREADY_EXISTS = _error("409 TableAlreadyExists: The table specified already exists.")
 TABLE_BEING_DELETED = _error("409 TableBeingDeleted: The specified table is being deleted. Try operation later.")
-TABLE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specifed resource name contains invalid characters.")
 
 # -- Entities
 
@@ -121,7 +121,10 @@ ATOM_NOT_SUPPORTED = _error("415 AtomFormatNotSupported: Atom format is not supp
 REQUEST_BODY_TOO_LARGE = _error(
     "413 RequestBodyTooLarge: The request body is too large and exceeds the maximum permissible limit."
 )
-INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.")
+INVALID_XML_VALUE = _error("400 InvalidXmlNodeValue: The value for one of the XML nodes is not in the correct format.")
+INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.").with_details(
+    LineNumber=0, LinePosition=0, Reason=""
+)
 MISSING_XML_NODE = _error("400 MissingRequiredXmlNode: An XML node that's mandatory for this request is not specified.")
 INVALID_QUERY_PARAMETER_VALUE = _error(
     "400 InvalidQueryParameterValue: Value for one of the query parameters specified in the request URI is invalid."
@@ -133,7 +136,8 @@ OUT_OF_RANGE_QUERY_PARAMETER_VALUE = _error(
 MISSING_QUERY_PARAMETER = _error(
     "400 MissingRequiredQueryParameter: A query parameter that's mandatory for this request is not specified."
 )
-RESOURCE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specified resource name contains invalid characters.")
+# The service spells it so
+RESOURCE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specifed resource name contains invalid characters.")
 RESOURCE_NAME_LENGTH = _error(
     "400 OutOfRangeInput: The specified resource name length is not within the permissible limits."
 )
@@ -168,6 +172,10 @@ DIFFERENT_PARTITIONS = _error(
 )
 TOO_MANY_OPERATIONS = _error(
     "400 InvalidInput: The batch request operation exceeds the maximum 100 changes per change set."
+)
+
+CORS_PREFLIGHT_FAILURE = _error(
+    "403 CorsPreflightFailure: CORS not enabled or no matching rule found for this request."
 )
 
 # -- Throttling and timeouts

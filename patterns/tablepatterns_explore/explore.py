@@ -16,12 +16,10 @@ from tablepatterns.sdk.account_sender import is_supported
 from .choice import Chance, line_of, parse
 from .code import Unrepeatable
 from .ready_loop import ready_loop
+from .run import ScheduleFailure, attempt, describe_failure, run_to_end
 from .scenario import Check, Errors, MakeActors, Scenario
 from .search import Bound, Explored, Search
-from .trace import ScheduleFailure, attempt, describe_failure, run_to_end
 from .world import World
-
-__all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
 
 T = TypeVar("T")
 

@@ -134,7 +134,7 @@ QUESTIONS = {
         "BulkDelete",
     ),
     "Which types can I store?": ("questions#which-types-can-i-store", "Int64"),
-    "How do I back up?": ("operations#back-up-and-restore", "copy"),
+    "How do I back up?": ("back-up-and-restore#export-a-table", "export"),
     "What are a partition and a row?": ("tables-in-pictures#account-table-partition-row", "sorted by RowKey"),
     "Why is my query slow?": ("tables-in-pictures#query-classes", "scan"),
     "How do I find an entity by another property?": ("patterns/intra_partition_index#goal", "second unique value"),

@@ -38,6 +38,7 @@ from tablepatterns import (
     prefix,
     prop,
 )
+from tablepatterns.entity_set.model_adapter import INSTANCES
 from tablepatterns.errors import (
     BadDesign,
     BadFilter,
@@ -51,7 +52,6 @@ from tablepatterns.errors import (
     UnrecognizedEntity,
 )
 from tablepatterns.jobs import migrate, verify
-from tablepatterns.models.instances import INSTANCES
 
 KEY = Key("{department}", "empid_{employee_id:06d}")
 JONES = {"department": "Sales", "employee_id": 223}

@@ -17,9 +17,9 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns_explore import World, explore
 from tablepatterns_explore.choice import Chance, Choice
 from tablepatterns_explore.ready_loop import ready_loop
+from tablepatterns_explore.run import attempt
 from tablepatterns_explore.scenario import Scenario
 from tablepatterns_explore.search import Bound
-from tablepatterns_explore.trace import attempt
 
 Step: TypeAlias = Callable[[World, list[Any]], Coroutine[Any, Any, None]]
 Outcomes: TypeAlias = set[str]

@@ -147,7 +147,8 @@ class TellsFirst(BulkLoad[Any]):
     """The token says that a chunk is in the table before it is."""
 
     async def _submit(self, run: Any, chunk: Chunk) -> Any:
-        run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
+        positions = [each.position for each in chunk.entities]
+        run.tally.note_stored(positions, transactions=1, bytes=chunk.stored_bytes)
         return await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
 
 

@@ -13,7 +13,7 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.large_properties import blobs as kept
+from tablepatterns.recipes.large_properties import large_values as kept
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
 from tablepatterns.recipes.large_properties.large_values import (
     BlobReference,

@@ -11,8 +11,7 @@ from support.guarantees import explore_guarantee
 from tablepatterns import Entity, Key
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.partition_spread.buckets import Buckets, SpreadTable
-from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns.recipes.partition_spread.partition_spread import Buckets, PartitionSpread, SpreadTable
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
 from tablepatterns_explore import Counterexample, World

@@ -49,10 +49,10 @@ def render() -> str:
 
 def _rules() -> str:
     """Return the rules: those that share what decides on their severity together, and then the others."""
-    shared = Counter(each.severity for each in RULES)
+    shared = Counter(each.severity for each in RULES.values())
     rows = {severity: list[tuple[str, ...]]() for severity, count in shared.items() if count > 1}
     others = list[tuple[str, ...]]()
-    for each in RULES:
+    for each in RULES.values():
         row = (f"`{each.name}`", each.finds, _pattern(each.pattern))
         if each.severity in rows:
             rows[each.severity].append(row)

@@ -136,11 +136,11 @@ class EntitySet(SetCalls[Account_co, E, K]):
             self._tables = tables_of(self.table, account, self.derived, self._names)
             self.backfilling = check_backfilling(self.derived, backfilling)
             if any(derived_data.is_eventual for derived_data in self.derived):
-                from .intents import intents_of
+                from .intents import Intents
                 from .reconcile import DerivedRows
 
-                rows = DerivedRows(account, self.table, self.key, self.derived)
-                self._intents = intents_of(account, rows, self.derived, intents, lease)
+                rows = DerivedRows(account, self._tables, self.table, self.key, self.derived)
+                self._intents = Intents(account, rows, self.derived, intents, lease)
             if model is not None or versions or on_unrecognized != "raise":
                 from .model_adapter import adapter_of
                 from .model_layer import ModelLayer

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from azure.core.exceptions import AzureError
 
-from ..entity import Entity
+from ..entity import Entity, identify
 from ..errors import (
     NOT_SHOWN,
     BadMessage,
@@ -29,9 +29,9 @@ from ..messages.envelope import Envelope
 from ..messages.lease import Lease, process_received
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
-from ..sdk.queue import Queue
-from .derived import Change, Derived, Index, Keys, Primary, duplicate
-from .reconcile import OVERTAKEN, DerivedRows, reserve
+from ..sdk.operation import ANY, Operation
+from .derived import INTENT_ID, Change, Derived, Index, Keys, Primary, duplicate
+from .reconcile import OVERTAKEN, DerivedRows, is_reserved
 
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """The largest body in bytes that fits into a message together with its envelope, even in Base64."""
@@ -101,26 +101,27 @@ Assumed: TypeAlias = Mapping[Trace, Entity | None]
 
 
 class Intents:
-    """The intents of one set, and the `Handler` that processes them.
+    """The intents of a set with derived data outside the primary's partition, and the `Handler` that processes them.
 
-    :param derived: the derived data outside the primary's partition
+    :param queue: the name of the queue; None for that of the table with `-intents`
     :param seconds: the seconds that a message stays hidden after it is sent or renewed
     """
 
     def __init__(
-        self, account: Account, rows: DerivedRows, derived: Iterable[Derived], kind: str, queue: Queue, seconds: int
+        self, account: Account, rows: DerivedRows, derived: Iterable[Derived], queue: str | None, seconds: int
     ) -> None:
+        table = rows.primaries.name.lower()
         self._account = account
         self.rows = rows
-        self._derived = {derived_data.name: derived_data for derived_data in derived}
-        self.kind = kind
+        self._derived = {derived_data.name: derived_data for derived_data in derived if derived_data.is_eventual}
+        self.kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
         """The kind of the messages; it is different for each table and key."""
-        self._queue = queue
+        self._queue = account.queue(queue or f"{table}-intents")
         self._seconds = seconds
 
     async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
         """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
-        return await SentIntents.send(changes, retry_for)
+        return await SentIntents(retry_for).send(changes)
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
         """Process all intents that can be received now, and return how many there were."""
@@ -163,27 +164,61 @@ class Intents:
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
     async def reserve(self, trace: Trace, change: Change, sent_intent: SentIntent, retry_for: float) -> Entity | None:
-        """Reserve a unique key for an entity about to be written; return its row, None if the index is not unique."""
-        derived = self.derived(trace)
-        if not isinstance(derived, Index) or not derived.is_unique:
+        """Reserve a unique key for an entity about to be written; return its row, None if the index is not unique.
+
+        Whichever process holds the message of the intent may remove the reservation. Cost: 1 transaction; if the row
+        exists, 1 more to read it and 1 more to read the entity that it names.
+        """
+        index = self.derived(trace)
+        if not isinstance(index, Index) or not index.is_unique:
             return None
-        other_changes = [
-            sent_intent.changes[claim.row] for claim in sent_intent.intent.claims if claim.row != change.row
-        ]
-        if any(self.rows.wants(derived, trace.keys, other_change.result) for other_change in other_changes):
-            raise DuplicateIndexValue(duplicate(derived, change.key, trace.keys))
+        intent, lease = sent_intent.intent, sent_intent.lease
+        other_changes = [sent_intent.changes[claim.row] for claim in intent.claims if claim.row != change.row]
+        if any(self.rows.wants(index, trace.keys, other_change.result) for other_change in other_changes):
+            raise DuplicateIndexValue(duplicate(index, change.key, trace.keys))
+        # Entities that give up the key in the same transaction. The reservation replaces their copy: the intent names
+        # them too, so the copy comes back if the transaction fails
         givers = [other_change.row for other_change in other_changes if trace in self.before(other_change)]
-        return await reserve(
-            self._account,
-            self.rows,
-            derived,
-            trace.keys,
-            change.result,
-            sent_intent.intent.id,
-            sent_intent.lease,
-            retry_for,
-            givers,
-        )
+        table = self.rows.table_of(index)
+        reservation = {**index.reservation(change.result), INTENT_ID: intent.id}
+        operation = Operation.insert(reservation)
+
+        async def attempt() -> Entity:
+            nonlocal operation
+            await lease.renew_if_due()
+            try:
+                (written_row,) = await table.submit(operation)
+            except OVERTAKEN as error:
+                row = await table.get(*trace.keys)
+                if row is None:
+                    operation = Operation.insert(reservation)
+                else:
+                    await self._check_free(index, trace.keys, row, change.row, intent.id, givers)
+                    operation = Operation.replace(reservation, row.etag or ANY)
+                raise Overtaken from error
+            row = Entity(reservation)
+            identify(row, written_row)
+            return row
+
+        return await contended(self._account, attempt, retry_for)
+
+    async def _check_free(
+        self, index: Index, keys: Keys, row: Entity, taker: Keys, intent: UUID, givers: Collection[Keys]
+    ) -> None:
+        """Reject the reservation of a key whose row belongs to another entity than the taker and the givers."""
+        owners = index.primary_keys_of(self.rows.key, row) or []
+        if any(owner in givers for owner in owners):
+            return
+        is_own = owners == [taker]
+        # One intent may name several entities, only one of which can have the key
+        is_reserved_now = is_reserved(row, intent if is_own else None, self._account.now())
+        if is_own and is_reserved_now:
+            raise _changing(taker)
+        if not is_own and (is_reserved_now or await self.rows.is_claimed(index, keys, row)):
+            for giver in givers:
+                if is_reserved_now or not self.rows.wants(index, keys, await self.rows.primary(giver)):
+                    raise _changing(giver)
+            raise DuplicateIndexValue(duplicate(index, self.rows.key, keys))
 
     async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
         """Update the rows that a message names; afterwards the message may be deleted.
@@ -352,8 +387,7 @@ class SentIntents:
         self._sent: list[SentIntent] = []
         self._retry_for = retry_for
 
-    @classmethod
-    async def send(cls, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
+    async def send(self, changes: Iterable[tuple[Intents, Change]]) -> SentIntents:
         """Send intents for changes that make rows outside the partition stale, and reserve unique keys.
 
         Cost: 1 transaction for each message, and 1 for each unique key.
@@ -363,16 +397,15 @@ class SentIntents:
             claim = intents.claim(change)
             if claim is not None:
                 claimed[intents].append((claim, change))
-        sent_intents = cls(retry_for)
         try:
             for intents, claims in claimed.items():
-                await sent_intents._announce(intents, claims)
-            for sent_intent in sent_intents._sent:
+                await self._announce(intents, claims)
+            for sent_intent in self._sent:
                 await sent_intent.lease.renew_if_due()
         except (EntityAlreadyExists, EntityChanged, LeaseLost):
-            await sent_intents.withdraw()
+            await self.withdraw()
             raise
-        return sent_intents
+        return self
 
     async def _announce(self, intents: Intents, claimed: Sequence[tuple[Claim, Change]]) -> None:
         changes = {claim.row: change for claim, change in claimed}
@@ -442,19 +475,5 @@ def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
         )
 
 
-def intents_of(
-    account: Account,
-    rows: DerivedRows,
-    derived: Collection[Derived],
-    queue: str | None,
-    lease: int,
-) -> Intents:
-    """Return the intents of a set with derived data outside the primary's partition.
-
-    :param queue: the name of the queue; None for that of the table with `-intents`
-    :param lease: the seconds that a message stays hidden
-    """
-    table = rows.primaries.name.lower()
-    kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
-    elsewhere = [derived_data for derived_data in derived if derived_data.is_eventual]
-    return Intents(account, rows, elsewhere, kind, account.queue(queue or f"{table}-intents"), lease)
+def _changing(row: Keys) -> EntityChanged:
+    return EntityChanged(f"another writer is changing the entity {row}; read it again and retry")

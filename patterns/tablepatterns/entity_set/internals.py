@@ -65,7 +65,7 @@ def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> 
 
 
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
-    rows = DerivedRows(entity_set.account, entity_set.table, entity_set.key, entity_set.derived)
+    rows = DerivedRows(entity_set.account, entity_set._tables, entity_set.table, entity_set.key, entity_set.derived)
     adapter = adapter_or_none(entity_set)
     rows.report = None if adapter is None else adapter.report
     return rows

@@ -1,4 +1,4 @@
-"""Convert between the instances of a set's model and its entities."""
+"""Convert between the instances of a set's model and its entities, and remember the entity of each instance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import count
 from typing import Any, Final, Generic, TypeVar, cast
+from weakref import ref
 
 from ..entity import Entity, reading_of, without_none
 from ..errors import NOT_SHOWN, BadDesign, BadInput, UnrecognizedEntity, message_of
 from ..key import Key
-from ..models.instances import INSTANCES, can_be_remembered
 from ..models.model import Model
 from ..models.model_types import SingleModel, types_of_model
 from ..models.options import OneOf, OnUnrecognized, Upgrade
@@ -24,6 +24,54 @@ from .mapping import Mappings
 M = TypeVar("M")
 T = TypeVar("T")
 log: Final = logging.getLogger("tablepatterns.models")
+
+
+class Instances:
+    """The entity that each living instance was read from or written to, by the set.
+
+    Instances are told apart by identity: equal ones may have been read at different times, and need not be hashable.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[ref[Any], dict[SetIdentity, Entity]]] = {}
+
+    def remember(self, instance: object, home: SetIdentity, entity: Entity) -> None:
+        """Remember the entity of an instance; do nothing if its class does not allow weak references."""
+        entry = self._entries.get(id(instance))
+        if entry is not None and entry[0]() is instance:
+            entry[1][home] = entity
+            return
+        number, entries = id(instance), self._entries
+
+        def forget(reference: ref[Any]) -> None:
+            # The next object may have got the same id already
+            if (last := entries.get(number)) is not None and last[0] is reference:
+                del entries[number]
+
+        try:
+            entries[number] = ref(instance, forget), {home: entity}
+        except TypeError:
+            return
+
+    def entity(self, instance: object, home: SetIdentity) -> Entity | None:
+        entry = self._entries.get(id(instance))
+        return entry[1].get(home) if entry is not None and entry[0]() is instance else None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def can_be_remembered(instance: object) -> bool:
+    """Whether the class of an instance allows weak references; one with slots may not."""
+    try:
+        ref(instance)
+    except TypeError:
+        return False
+    return True
+
+
+INSTANCES: Final = Instances()
+"""The instances of all sets: sets with the same identity share what they remember."""
 
 
 class ModelAdapter(Generic[M]):
@@ -46,11 +94,12 @@ class ModelAdapter(Generic[M]):
 
     def recognized_instance(self, entity: Any) -> M | None:
         """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
-        return self._recognized(entity, self.instance_of)
+        return self.recognized(entity, self.instance_of)
 
-    def _recognized(self, entity: Any, convert: Callable[[Any], T]) -> T | None:
+    def recognized(self, stored: Any, convert: Callable[[Any], T]) -> T | None:
+        """Convert what was read; return None if it does not fit the model and is skipped."""
         try:
-            return convert(entity)
+            return convert(stored)
         except UnrecognizedEntity as error:
             self.report(error)
             return None
@@ -101,8 +150,14 @@ class ModelAdapter(Generic[M]):
         entity.clear()
         entity.update(fields)
 
-    def fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields to merge for some changed fields: these, and those that the class converts."""
+    def fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the fields to merge for some changed fields: these, and those that the class converts.
+
+        It is None if the entity was upgraded instead, and is to be written as a whole.
+        """
+        if self.version_of(entity) != self.model.version:
+            self.upgrade(entity, changes)
+            return None
         fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
 
@@ -162,14 +217,7 @@ class ModelAdapter(Generic[M]):
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         """Return the instances of entities, without those that are skipped."""
-        return self._all_recognized(entities, self.instance_of)
-
-    def recognized_keys(self, keys: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return the values of keys as the model has them, without those that are skipped."""
-        return self._all_recognized(keys, self.model.key_values)
-
-    def _all_recognized(self, items: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
-        return [value for item in items if (value := self._recognized(item, convert)) is not None]
+        return [instance for instance in map(self.recognized_instance, entities) if instance is not None]
 
 
 def adapter_of(
@@ -211,10 +259,6 @@ def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
     for number, (version, _) in enumerate(ordered_versions, 1):
         if version != number:
             rule = f"each version up to the last needs an upgrade, and the one of version {number} is missing"
-            raise BadDesign(
-                "versions",
-                [version for version, _ in ordered_versions],
-                rule,
-                "write [(1, one_to_two), (2, two_to_three)]",
-            )
+            numbers = [version for version, _ in ordered_versions]
+            raise BadDesign("versions", numbers, rule, "write [(1, one_to_two), (2, two_to_three)]")
     return tuple(upgrade for _, upgrade in ordered_versions)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, TypeVar
@@ -84,7 +84,8 @@ class ModelLayer(SetHooks[M]):
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         keys = await self.entities._keys_with(via, self._stored_key(fields, via))
-        return self.adapter.recognized_keys(keys)
+        values = [self.adapter.recognized(fields, self.adapter.model.key_values) for fields in keys]
+        return [fields for fields in values if fields is not None]
 
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[M]:
         entities = await self.entities._listed(via, self._stored_key(fields, via), max_concurrency)
@@ -154,15 +155,8 @@ class ModelLayer(SetHooks[M]):
         if changes is None:
             adapter.rewrite(entity, instance)
             return adapter.after_write(instance, await self.entities._change(entity, None, retry_for))
-        fields = self._fields_to_merge(entity, changes)
+        fields = adapter.fields_to_merge(entity, changes)
         return adapter.instance_of(await self.entities._change(entity, fields, retry_for))
-
-    def _fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> Fields | None:
-        """Return what to merge into an entity; None if it was upgraded instead, and is to be written as a whole."""
-        if self.adapter.version_of(entity) == self.adapter.model.version:
-            return self.adapter.fields_to_merge(entity, changes)
-        self.adapter.upgrade(entity, changes)
-        return None
 
     async def _update(self, change: Any, key: Fields, retry_for: float) -> M:
         adapter = self.adapter
@@ -205,7 +199,7 @@ class ModelLayer(SetHooks[M]):
         if changes is None:
             adapter.rewrite(entity, instance)
             return _converted(self.entities._plan_change(entity, None), partial(adapter.after_write, instance))
-        fields = self._fields_to_merge(entity, adapter.changes(changes))
+        fields = adapter.fields_to_merge(entity, adapter.changes(changes))
         return _converted(self.entities._plan_change(entity, fields), adapter.instance_of)
 
     def _plan_removal(self, instance: Any) -> Write[M]:
@@ -250,7 +244,9 @@ class _Instances(AsyncGenerator[Any, None]):
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
     returned = change(instance)
-    _close(returned)
+    if isinstance(returned, Coroutine):
+        # So that Python does not warn that it is not awaited
+        returned.close()
     if returned is None:
         return instance
     if not isinstance(returned, type(instance)):
@@ -258,12 +254,6 @@ def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
         hint = f"return None or a {type(instance).__name__}, from a function without async"
         raise BadInput("change", type(returned).__name__, rule, hint)
     return returned
-
-
-def _close(returned: object) -> None:
-    """Close a coroutine that is not awaited, so that Python does not warn."""
-    if isinstance(returned, Coroutine):
-        returned.close()
 
 
 def as_declared(

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..entity import Entity
 from ..errors import BadDesign, LimitExceeded
-from ..filters import And, Comparison, Filter, Not
-from ..filters.expression import Junction, Or
+from ..filters import Filter
+from ..filters.expression import map_comparisons
 from ..limits import MAX_ENTITY_BYTES
 from ..sdk.operation import Operation
 from ..sdk.page_token import EntityPage, PageQuery
@@ -69,9 +69,8 @@ class StoredNames:
         stored_operation = replace(write, entity=self.renamed(write.entity), becomes=becomes, measured_size=None)
         if write.size + self._growth > MAX_ENTITY_BYTES and stored_operation.size > MAX_ENTITY_BYTES:
             rule = f"an entity has at most {MAX_ENTITY_BYTES} (1 MiB)"
-            raise LimitExceeded(
-                "size of the entity in bytes", stored_operation.size, rule, "keep large values in blobs"
-            )
+            hint = "keep large values in blobs"
+            raise LimitExceeded("size of the entity in bytes", stored_operation.size, rule, hint)
         return stored_operation
 
     def row(self, row: Entity) -> Entity:
@@ -83,17 +82,9 @@ class StoredNames:
 
     def filter(self, where: Filter | None) -> Filter | None:
         """Return a filter with the stored names of its fields."""
-        match where:
-            case Comparison():
-                return replace(where, name=self.stored(where.name))
-            case Not(term=term):
-                stored_term = self.filter(term)
-                return where if stored_term is None else Not(stored_term)
-            case Junction(terms=terms):
-                stored_terms = [stored_term for term in terms if (stored_term := self.filter(term)) is not None]
-                return (And if isinstance(where, And) else Or)(*stored_terms)
-            case _:
-                return where
+        if where is None:
+            return None
+        return map_comparisons(where, lambda comparison: replace(comparison, name=self.stored(comparison.name)))
 
     def names(self, select: Sequence[str] | None) -> Sequence[str] | None:
         """Return the stored names of the fields to read."""

@@ -1,18 +1,17 @@
-"""Update derived rows outside the partition from their primary rows, and reserve unique keys."""
+"""Compare derived rows with their primary rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
 
-from ..entity import Entity, identify, write_ids_of
+from ..entity import Entity, write_ids_of
 from ..errors import (
     BadInput,
-    DuplicateIndexValue,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
@@ -22,16 +21,10 @@ from ..errors import (
 )
 from ..key import Key
 from ..recipe import Account
-from ..retry import Overtaken, contended
-from ..sdk.operation import ANY, Operation
+from ..sdk.operation import Operation
 from ..sdk.table import Table
-from .derived import INTENT_ID, TOMBSTONE, Derived, Index, Keys, Primary, RowLayout, duplicate, keys_of
-from .named_table import named_like
+from .derived import INTENT_ID, TOMBSTONE, Derived, Keys, Primary, RowLayout, keys_of
 from .row_store import RowStore
-
-if TYPE_CHECKING:
-    from ..messages.lease import Lease
-    from ..recipe import Account
 
 OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)
 """The errors of a write of a derived row that lost a race: the row must be read again."""
@@ -49,78 +42,6 @@ def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
     if made_under is None or made_under == intent:
         return False
     return row.timestamp is None or now - row.timestamp < ABANDONED_AFTER
-
-
-async def reserve(
-    account: Account,
-    rows: DerivedRows,
-    index: Index,
-    keys: Keys,
-    primary: Primary,
-    intent: UUID,
-    lease: Lease,
-    retry_for: float,
-    givers: Collection[Keys] = (),
-) -> Entity:
-    """Reserve a key for a primary row about to be written, and return the reservation. Cost: 1 transaction.
-
-    If the row exists, 1 more to read it and 1 more to read the entity that it names.
-
-    :param intent: the id of the intent; whichever process holds its message may remove the reservation
-    :param givers: the primary keys of entities that give up the key in the same transaction. The reservation replaces
-        their copy: the intent names them too, so the copy comes back if the transaction fails
-    """
-    table = rows.table_of(index)
-    reservation = {**index.reservation(primary), INTENT_ID: intent}
-    operation = Operation.insert(reservation)
-
-    async def attempt() -> Entity:
-        nonlocal operation
-        await lease.renew_if_due()
-        try:
-            (written_row,) = await table.submit(operation)
-        except OVERTAKEN as error:
-            row = await table.get(*keys)
-            if row is not None:
-                await _check_free(account, rows, index, keys, row, primary, intent, givers)
-            operation = (
-                Operation.insert(reservation) if row is None else Operation.replace(reservation, row.etag or ANY)
-            )
-            raise Overtaken from error
-        row = Entity(reservation)
-        identify(row, written_row)
-        return row
-
-    return await contended(account, attempt, retry_for)
-
-
-async def _check_free(
-    account: Account,
-    rows: DerivedRows,
-    index: Index,
-    keys: Keys,
-    row: Entity,
-    primary: Primary,
-    intent: UUID,
-    givers: Collection[Keys],
-) -> None:
-    owners = index.primary_keys_of(rows.key, row) or []
-    if any(owner in givers for owner in owners):
-        return
-    is_own = owners == [primary.row]
-    # One intent may name several entities, only one of which can have the key
-    is_reserved_now = is_reserved(row, intent if is_own else None, account.now())
-    if is_own and is_reserved_now:
-        raise _changing(primary.row)
-    if not is_own and (is_reserved_now or await rows.is_claimed(index, keys, row)):
-        for giver in givers:
-            if is_reserved_now or not rows.wants(index, keys, await rows.primary(giver)):
-                raise _changing(giver)
-        raise DuplicateIndexValue(duplicate(index, rows.key, keys))
-
-
-def _changing(row: Keys) -> EntityChanged:
-    return EntityChanged(f"another writer is changing the entity {row}; read it again and retry")
 
 
 class Finding(Enum):
@@ -149,12 +70,13 @@ class Comparison:
 class DerivedRows:
     """The derived rows of one set, in all their tables and stores."""
 
-    def __init__(self, account: Account, table: Table, key: Key, derived: Collection[Derived]) -> None:
+    def __init__(
+        self, account: Account, tables: Mapping[str, Table], table: Table, key: Key, derived: Collection[Derived]
+    ) -> None:
         self._account = account
+        self._tables = tables
         self.primaries = table
         self.key = key
-        names = {derived_data.table(table.name) for derived_data in derived} - {table.name}
-        self._tables = {table.name: table} | {name: named_like(table, account.table(name)) for name in names}
         self.report: Callable[[UnrecognizedEntity], None] | None = None
         """Takes what a model does not recognize; None if the set has no model."""
         stores = {derived_data: derived_data.row_store(account) for derived_data in derived}
@@ -167,11 +89,9 @@ class DerivedRows:
     async def primary(self, row: Keys) -> Primary:
         """Read a primary row. Cost: 1 transaction."""
         stored_row = await self.primaries.get(*row)
-        return (
-            Primary(self.key, row, None)
-            if stored_row is None or TOMBSTONE in stored_row
-            else self.primary_of(stored_row)
-        )
+        if stored_row is None or TOMBSTONE in stored_row:
+            return Primary(self.key, row, None)
+        return self.primary_of(stored_row)
 
     def can_derive(self, derived: Derived, primary: Primary) -> bool:
         """Whether rows can be derived from an entity; if not, report it."""

@@ -7,7 +7,7 @@ A filter that the service would reject cannot be built: an invalid name or value
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, get_args
@@ -211,6 +211,19 @@ def comparisons(expression: Filter) -> Iterator[Comparison]:
             return
         case _:
             raise not_a_filter(expression)
+
+
+def map_comparisons(expression: Filter, change: Callable[[Comparison], Filter]) -> Filter:
+    """Return a filter with another filter in place of each comparison."""
+    match expression:
+        case Comparison():
+            return change(expression)
+        case Not(term=term):
+            return Not(map_comparisons(term, change))
+        case Junction(terms=terms):
+            return type(expression)(*(map_comparisons(term, change) for term in terms))
+        case _:
+            return expression
 
 
 def check_name(name: str) -> None:

@@ -6,7 +6,7 @@ import inspect
 import json
 import types
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,8 +18,7 @@ from uuid import UUID
 from ..edm import Int64, Ticks
 from ..entity import as_json
 from ..errors import BadDesign, BadProperty
-from .annotations import check_whole
-from .declared_fields import declared_fields
+from .annotations import check_whole, declared_fields
 from .scalar_codecs import (
     BytesCodec,
     Codec,
@@ -124,54 +123,38 @@ class AnyJson(Nested):
         return part
 
 
-class ListOf(Nested):
-    """A list of values of one type."""
+class ItemsOf(Nested):
+    """A list of values of one type; or a tuple, of any length with one type, or with a type for each item.
 
-    def __init__(self, inner: Codec) -> None:
+    :param inner: the codec of all items, or of each
+    """
+
+    def __init__(self, kind: type[list[Any] | tuple[Any, ...]], inner: Codec | Sequence[Codec]) -> None:
+        self._kind = kind
         self._inner = inner
-        self.name = f"a list of {inner.name}"
+        if kind is list and isinstance(inner, Codec):
+            self.name = f"a list of {inner.name}"
+        else:
+            names = f"{inner.name}, ..." if isinstance(inner, Codec) else ", ".join(codec.name for codec in inner)
+            self.name = f"a tuple of ({names})"
 
     def to_json(self, value: object) -> object:
-        if not isinstance(value, list):
-            raise self.mismatch(value)
-        return [
-            convert_part(f"[{at}]", self._inner.to_json, item) for at, item in enumerate(cast("list[object]", value))
-        ]
+        items = self._items(value, self._kind)
+        return [convert_part(f"[{at}]", codec.to_json, item) for at, (codec, item) in enumerate(items)]
 
     def from_json(self, part: object) -> object:
-        if not isinstance(part, list):
-            raise self.mismatch(part)
-        return [
-            convert_part(f"[{at}]", self._inner.from_json, item) for at, item in enumerate(cast("list[object]", part))
-        ]
+        items = self._items(part, list)
+        return self._kind(convert_part(f"[{at}]", codec.from_json, item) for at, (codec, item) in enumerate(items))
 
-
-class TupleOf(Nested):
-    """A tuple: of any length with one type, or with a type for each item."""
-
-    def __init__(self, inner: Sequence[Codec], *, repeats: bool) -> None:
-        self._inner = tuple(inner)
-        self._repeats = repeats
-        names = ", ".join(codec.name for codec in inner)
-        self.name = f"a tuple of ({names}{', ...' if repeats else ''})"
-
-    def to_json(self, value: object) -> object:
-        if not isinstance(value, tuple):
+    def _items(self, value: object, kind: type) -> Iterator[tuple[Codec, object]]:
+        """Return the items of a value of this kind, each with its codec."""
+        if not isinstance(value, kind):
             raise self.mismatch(value)
-        parts = self._parts(cast("tuple[object, ...]", value))
-        return [convert_part(f"[{at}]", codec.to_json, part) for at, (codec, part) in enumerate(parts)]
-
-    def from_json(self, part: object) -> object:
-        if not isinstance(part, list):
-            raise self.mismatch(part)
-        parts = self._parts(cast("list[object]", part))
-        return tuple(convert_part(f"[{at}]", codec.from_json, inner) for at, (codec, inner) in enumerate(parts))
-
-    def _parts(self, values: Sequence[object]) -> list[tuple[Codec, object]]:
-        codecs = self._inner * len(values) if self._repeats else self._inner
+        values = cast("Sequence[object]", value)
+        codecs = [self._inner] * len(values) if isinstance(self._inner, Codec) else self._inner
         if len(codecs) != len(values):
             raise self.mismatch(values)
-        return list(zip(codecs, values, strict=True))
+        return zip(codecs, values, strict=True)
 
 
 class DictOf(Nested):
@@ -307,18 +290,14 @@ def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         (value_type,) = (argument for argument in arguments if argument is not type(None))
         return OptionalOf(codec_of(field, value_type, inner))
-    if origin is list:
-        return ListOf(_part(field, arguments[0], inner))
+    if origin is list or (origin is tuple and arguments[-1:] == (...,)):
+        return ItemsOf(origin, _part(field, arguments[0], inner))
     if origin is tuple:
-        repeats = arguments[-1:] == (...,)
-        parts = arguments[:-1] if repeats else arguments
-        return TupleOf([_part(field, argument, inner) for argument in parts], repeats=repeats)
+        return ItemsOf(tuple, [_part(field, argument, inner) for argument in arguments])
     if origin is dict and arguments[0] is str:
         return DictOf(_part(field, arguments[1], inner))
     kind: object = cast("object", origin) if isinstance(origin, type) else annotation
-    near = [
-        use for kind_to_replace, use in _INSTEAD.items() if inspect.isclass(kind) and issubclass(kind, kind_to_replace)
-    ]
+    near = [use for base, use in _INSTEAD.items() if inspect.isclass(kind) and issubclass(kind, base)]
     if getattr(annotation, "__name__", "") == "NaiveDatetime":
         near = ["datetime with a time zone, such as pydantic's AwareDatetime"]
     if origin in (Union, types.UnionType):

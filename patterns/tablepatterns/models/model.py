@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Coroutine, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
-from ..edm import Int64
+from ..edm import Int64, Ticks
 from ..entity import Entity
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
+    BadFilter,
     BadInput,
     BadKey,
     BadProperty,
@@ -18,17 +20,17 @@ from ..errors import (
     one_line,
     short_repr,
 )
-from ..filters import Filter
+from ..filters import Comparison, Filter
+from ..filters.expression import map_comparisons
 from ..key import Key
 from ..key.formats import DATE
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from .codecs import required
-from .model_filter import ModelFilter
 from .options import Upgrade
 from .record import Record
-from .scalar_codecs import SecretCodec, TypeMismatch
+from .scalar_codecs import Codec, DatetimeCodec, EnumCodec, SecretCodec, TicksCodec, TypeMismatch
 
 M = TypeVar("M")
 
@@ -75,8 +77,6 @@ class Model(Generic[M]):
         self._check_secrets()
         self._days = _days(key, self.record)
         self._check_formats("key", key)
-        codecs = {name: member.codec for name, member in self.record.members.items()}
-        self._filter = ModelFilter(codecs, self.name, self._secret)
 
     @property
     def members(self) -> Collection[str]:
@@ -186,7 +186,28 @@ class Model(Generic[M]):
             raise UnrecognizedEntity(text) from None
 
     def filter(self, where: Filter) -> Filter:
-        return self._filter.stored(where)
+        """Check a filter; return it with what is stored for the values of the fields."""
+        return map_comparisons(where, self._stored_comparison)
+
+    def _stored_comparison(self, comparison: Comparison) -> Comparison:
+        name, member = comparison.name, self.record.members.get(comparison.name)
+        if name in _SYSTEM:
+            return comparison
+        if member is None:
+            near = get_close_matches(name, self.members, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(self.members)}"
+            raise BadFilter("where", name, f"{self.name} has no such field", hint)
+        codec, subject = required(member.codec), f"{self.name}.{name}"
+        value: Any = NOT_SHOWN if name in self._secret else comparison.value
+        if not codec.is_comparable:
+            rule = f"{codec.name} is stored as text, which the service cannot compare by value"
+            raise BadFilter(subject, value, rule, "compare the instances that are read")
+        if not codec.is_sorted and comparison.operator not in ("eq", "ne"):
+            raise BadFilter(subject, value, f"values of {codec.name} have no order", "use == or !=, joined with |")
+        try:
+            return Comparison(name, comparison.operator, _compared_value(codec, comparison.value))
+        except TypeMismatch as mismatch:
+            raise BadFilter(subject, value, mismatch.rule, mismatch.hint) from None
 
     def value(self, entity: Entity, version: int) -> M:
         return self._decoded(entity, self.upgraded(entity, version))
@@ -316,6 +337,17 @@ class Model(Generic[M]):
         for name in sorted(_SYSTEM.intersection(self.record.members).difference(self._key.fields)):
             rule = "the service has a property with this name"
             raise BadDesign("field", f"{self.model_class.__name__}.{name}", rule, "rename the field")
+
+
+def _compared_value(codec: Codec, value: Any) -> Any:
+    """Return what is stored for the value of a comparison, which holds some values in another form already."""
+    if isinstance(value, Ticks) and isinstance(codec, (DatetimeCodec, TicksCodec)):
+        # A datetime, as its ticks
+        return value
+    if isinstance(codec, EnumCodec):
+        # A member that is a str or an int, as its value
+        return codec.encode(codec.decode(getattr(value, "value", value)))
+    return codec.encode(value)
 
 
 def _short(text: str) -> str:

@@ -9,9 +9,8 @@ from inspect import isabstract
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from ..errors import BadDesign
-from .annotations import Streamed, check_whole, field_types
+from .annotations import Streamed, check_whole, declared_fields, field_types
 from .codecs import Nested, OptionalOf, codec_of, convert_part, required
-from .declared_fields import declared_fields
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
 
 _ABSENT: Final = object()
@@ -109,9 +108,8 @@ class Record:
                 # Its content is not known here, so the class sees empty bytes
                 streams[name], stored_value = stored_value, b""
             if stored_value is not None or _needs_none(name, member):
-                arguments[member.parameter] = (
-                    None if stored_value is None else convert_part(name, member.codec.decode, stored_value)
-                )
+                # Of None, the codec makes None, if the field may be None
+                arguments[member.parameter] = convert_part(name, member.codec.decode, stored_value)
         instance = self.record_class(**arguments)
         for name, stream in streams.items():
             object.__setattr__(instance, name, stream)
@@ -143,9 +141,8 @@ def merge_records(records: Sequence[Record]) -> Record:
             codec = required(merged.members.setdefault(name, member).codec)
             if codec.name != required(member.codec).name:
                 rule = f"another class has it as {codec.name}, and a filter compares one type"
-                raise BadDesign(
-                    "field", f"{record.record_class.__name__}.{name}", rule, "give it one type, or two names"
-                )
+                field = f"{record.record_class.__name__}.{name}"
+                raise BadDesign("field", field, rule, "give it one type, or two names")
     return merged
 
 
@@ -170,9 +167,8 @@ class Part(Nested):
 def _needs_none(name: str, member: Member) -> bool:
     """Return whether to pass None for a field that is not stored, rather than use its default."""
     if not (member.may_be_none or member.has_default):
-        raise TypeMismatch(
-            None, "nothing is stored, and the field has no default", "add a default, or upgrade the entity", name
-        )
+        rule = "nothing is stored, and the field has no default"
+        raise TypeMismatch(None, rule, "add a default, or upgrade the entity", name)
     return member.may_be_none
 
 

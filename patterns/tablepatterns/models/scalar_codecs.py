@@ -101,19 +101,22 @@ class IntCodec(Codec):
     name = "int"
     in_keys = INTEGER
 
-    def encode(self, value: object) -> object:
-        number = self.to_json(value)
+    def encode(self, value: object) -> int:
+        number = self._number(value)
         if not INT64_MIN <= number <= INT64_MAX:
             raise TypeMismatch(value, "an integer has at most 64 bits", "use Decimal, which is stored as text")
         return number
 
     def to_json(self, value: object) -> int:
+        return self._number(value)
+
+    def from_json(self, part: object) -> object:
+        return self._number(part)
+
+    def _number(self, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, (bool, Enum, Ticks)):
             raise self.mismatch(value)
         return value
-
-    def from_json(self, part: object) -> object:
-        return self.to_json(part)
 
 
 class Int64Codec(IntCodec):
@@ -122,12 +125,7 @@ class Int64Codec(IntCodec):
     name = "Int64"
 
     def encode(self, value: object) -> Int64:
-        try:
-            return Int64(super().to_json(value))
-        except ValueError as error:
-            if isinstance(error, TypeMismatch):
-                raise
-            raise TypeMismatch(value, "an Int64 has 64 bits", "use Decimal, which is stored as text") from error
+        return Int64(super().encode(value))
 
     def to_json(self, value: object) -> int:
         return int(self.encode(value))

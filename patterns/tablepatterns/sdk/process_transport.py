@@ -68,6 +68,14 @@ class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
         self.close()
 
 
+def _has_proxies_or_logins() -> bool:
+    """Return whether requests depend on the environment, which aiohttp otherwise reads for each, in a thread."""
+    from urllib.request import getproxies
+
+    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    return bool(getproxies().keys() - {"no"}) or any(os.path.exists(os.path.expanduser(file)) for file in files)
+
+
 def _aio_process_transport(options: Mapping[str, Any]) -> Any:
     # Imported here, since it needs aiohttp
     from azure.core.pipeline.transport import AioHttpTransport
@@ -80,7 +88,9 @@ def _aio_process_transport(options: Mapping[str, Any]) -> Any:
 
         def __init__(self) -> None:
             super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
-            self._own = PerProcess(lambda: AioHttpTransport(**options))
+            self._own = PerProcess(
+                lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options})
+            )
 
     return AioProcessTransport()
 
@@ -94,6 +104,7 @@ def with_process_transport(
     transport_options = {**(defaults or {}), **options}
     if is_async:
         return {**options, "transport": _aio_process_transport(transport_options)}
-    from azure.core.pipeline.transport import RequestsTransport
+    # Imported here, since it loads the requests package
+    from .transport import Transport
 
-    return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**transport_options))}
+    return {**options, "transport": ProcessTransport(lambda: Transport(**transport_options))}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from azure.core.exceptions import HttpResponseError
 
@@ -42,14 +42,23 @@ class Message:
     deliveries: int
 
 
+class QueueRequests(Protocol):
+    """Sends the requests for messages with what `get` returns, or with the SDK's client of the queue."""
+
+    async def get(self) -> Any:
+        """Return what sends requests without the client; None if the client must send them."""
+        ...
+
+
 class Queue:
     """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, sender: QueueRequests) -> None:
         self._client = client
+        self._requests = sender
 
     @property
     def name(self) -> str:
@@ -79,14 +88,18 @@ class Queue:
         """
         check_length(text)
         _check_seconds("delay", delay, 0)
-        options = {"visibility_timeout": delay, "time_to_live": lifetime}
-        message: Any = None
         with Ignored(_NO_QUEUE):
-            message = await settled(self._client.send_message(text, **options))
+            return await self._sent(text, delay, lifetime)
+        await self.create()
+        return await self._sent(text, delay, lifetime)
+
+    async def _sent(self, text: str, delay: int, lifetime: int) -> Message:
+        sender = await self._requests.get()
+        message = None if sender is None else await sender.send(self.name, text, delay, lifetime)
         if message is None:
-            await self.create()
-            message = await settled(self._client.send_message(text, **options))
-        return Message(message.id, text, message.inserted_on, message.next_visible_on, message.pop_receipt, 0)
+            options = {"visibility_timeout": delay, "time_to_live": lifetime}
+            message = message_of(await settled(self._client.send_message(text, **options)))
+        return message
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
         """Receive 1 to 32 messages, perhaps fewer than the queue has, and hide them for `lease` seconds, up to 7 days.
@@ -96,15 +109,18 @@ class Queue:
         _check_count(count)
         _check_seconds("lease", lease, 1)
         with Ignored(_NO_QUEUE):
-            pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
-            return [_message_of(message) async for message in iterate(await first_page(pages))]
+            sender = await self._requests.get()
+            if sender is None:
+                return await received(self._client, count, lease)
+            messages: list[Message] = await sender.receive(self.name, count, lease)
+            return messages
         return []
 
     async def peek(self, count: int = 1) -> list[Message]:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
         with Ignored(_NO_QUEUE):
-            return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
+            return [message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         return []
 
     async def renew(self, message: Message, *, lease: int, text: str | None = None) -> Message:
@@ -171,7 +187,13 @@ def _check_count(count: int) -> None:
         raise BadInput("count", count, rule, "repeat the request for more")
 
 
-def _message_of(message: Any) -> Message:
+async def received(client: Any, count: int, lease: int, **options: Any) -> list[Message]:
+    """Receive messages with the SDK's client."""
+    pages = client.receive_messages(messages_per_page=count, visibility_timeout=lease, **options).by_page()
+    return [message_of(message) async for message in iterate(await first_page(pages))]
+
+
+def message_of(message: Any) -> Message:
     return Message(
         message.id,
         message.content,

@@ -5,6 +5,7 @@ Responses that are not understood here are left to the SDK.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -106,10 +107,23 @@ _quoted = partial(quote, safe="")
 
 _DECODED: Final = ContentDecodePolicy.CONTEXT_NAME
 """Where the SDK's pipeline puts the decoded content."""
+_JSON: Final = "application/json"
 
 
-def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | ResourceNotFoundError | None:
-    answer, decoded = response.http_response, response.context.get(_DECODED)
+def _decoded(response: PipelineResponse[Any, Any], content: bytes) -> Any:
+    """Return the decoded content; None if the SDK must decode it."""
+    if _DECODED in response.context:
+        return response.context[_DECODED]
+    if not (response.http_response.content_type or "").startswith(_JSON):
+        return None
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+def _entity_in(response: PipelineResponse[Any, Any], content: bytes) -> Entity | ResourceNotFoundError | None:
+    answer, decoded = response.http_response, _decoded(response, content)
     if answer.status_code == _OK:
         return entity_of(decoded)
     # Programs often ask for what does not exist, and to let the SDK read that response would double the time
@@ -124,9 +138,9 @@ def _missing(decoded: Any, answer: Any) -> Any:
     return rejection(ResourceNotFoundError, message, code, answer, _MISSING[code])
 
 
-def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> EntityPage | None:
+def _page_in(response: PipelineResponse[Any, Any], content: bytes) -> EntityPage | None:
     answer = response.http_response
-    entities = entities_of(response.context.get(_DECODED)) if answer.status_code == _OK else None
+    entities = entities_of(_decoded(response, content)) if answer.status_code == _OK else None
     return None if entities is None else EntityPage(entities, Position.in_headers(answer.headers))
 
 

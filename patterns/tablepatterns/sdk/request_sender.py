@@ -8,31 +8,36 @@ way: docs/decisions/0013-requests-go-to-the-sdks-policies.md.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from azure.core.credentials import AzureNamedKeyCredential
-from azure.core.exceptions import DecodeError
+from azure.core.exceptions import DecodeError, ResponseNotReadError
 from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
-from azure.core.pipeline.policies import AsyncHTTPPolicy, HTTPPolicy
-from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
+from azure.core.pipeline.policies import AsyncRetryPolicy, RetryPolicy
 from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator_async import distributed_trace_async
+from azure.data import tables
 
 from .call import settled
+from .short_pipeline import (
+    NO_CREDENTIAL,
+    NO_LOG,
+    RESPONSE,
+    SILENT,
+    AioEntryPolicy,
+    EntryPolicy,
+    HeadersPolicy,
+    ShortPipeline,
+    is_async,
+    replaying,
+    short_pipeline,
+    trial_options,
+)
 
-NO_CREDENTIAL: Final = AzureNamedKeyCredential("unused", "a2V5")
-# Not of logging.getLogger: dictConfig enables those again
-NO_LOG: Final = logging.Logger(f"{__name__}.none", logging.CRITICAL + 1)
-SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabled": False}}
-"""The options of a call that is neither logged nor traced."""
-
-_RESPONSE: Final = "tablepatterns_response"
-"""The option of an SDK call that carries a response to the transport that replays it."""
 _MAX_READERS: Final = 64
 
 
@@ -42,8 +47,8 @@ class Prepared:
 
     :param span: the name of the span in which the SDK sends it, such as `TableClient.create_entity`
     :param by_sdk: the SDK's call, which takes a client of the table and options
-    :param read: reads a response, given its content if it is streamed: returns the result or an error, or None if the
-        SDK must read it
+    :param read: reads a response, given its content if no policy has decoded it: returns the result or an error, or
+        None if the SDK must read it
     :param is_streamed: whether the SDK reads the content later than its policies, so that they do not decode it
     """
 
@@ -53,10 +58,6 @@ class Prepared:
     by_sdk: Callable[..., Any]
     read: Callable[[PipelineResponse[Any, Any], bytes], Any]
     is_streamed: bool = False
-
-
-def _is_async(kind: Any) -> bool:
-    return hasattr(kind, "__aenter__")
 
 
 def _is_cosmos(service: str) -> bool:
@@ -69,13 +70,13 @@ class RequestSender:
     """A client of a Table service that sends prepared requests; `options` has the account's shared `transport`."""
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
-        self.is_async = _is_async(kind)
-        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
+        self.is_async = is_async(kind)
         # Not a table: no method of this client is called, and each request names its own
-        client = kind(service, "Unused", **options, per_call_policies=[entry])
-        self.policies: Any = entry.next
-        """The SDK's first policy, through which requests pass the others."""
+        self._kind, self._new_client = kind, partial(kind, service, "Unused")
+        client, self.policies = self._linked(options)
+        self._options = options
         self._transport = options["transport"]
+        self._short: ShortPipeline | None = None
         self.service = str(client.url).partition("?")[0]
         """The URL of the service, without a query."""
         self.version: str = client.api_version
@@ -84,15 +85,32 @@ class RequestSender:
         self.is_cosmos = _is_cosmos(self.service)
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
+    def _linked(self, options: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return a client and the SDK's first policy, through which requests pass the others."""
+        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
+        return self._new_client(**options, per_call_policies=[entry]), entry.next
+
+    async def shorten(self) -> None:
+        """Send by fewer policies from now on, where the others have nothing to do."""
+        _, first = self._linked(trial_options(self._kind, self._options))
+        headers = HeadersPolicy(f"data-tables/{tables.__version__}", ("x-ms-date", "Date"), self._options)
+        self._short = await short_pipeline(first, self._options, headers, (RetryPolicy, AsyncRetryPolicy))
+
     async def send(self, prepared: Prepared, **options: Any) -> Any:
         """Send a request, and return its result; the errors are those of the SDK's call."""
-        return await self._in_span(prepared.span)(self, prepared, **options)
+        if self._short is not None and self._short.takes(options):
+            return await self.send_shortly(prepared, **options)
+        return await self._in_span(prepared.span)(self, self.policies, prepared, **options)
 
-    async def _send(self, prepared: Prepared, **options: Any) -> Any:
+    async def send_shortly(self, prepared: Prepared, **options: Any) -> Any:
+        """Send a request by the fewer policies, without looking at logging and tracing."""
+        return await self._send(self._short.first if self._short else self.policies, prepared, **options)
+
+    async def _send(self, first: Any, prepared: Prepared, **options: Any) -> Any:
         context = PipelineContext(self._transport, stream=prepared.is_streamed, **options)
         request = PipelineRequest(prepared.request, context)
         try:
-            response: Any = self.policies.send(request)
+            response: Any = first.send(request)
             if self.is_async:
                 response = await response
         except DecodeError as error:
@@ -100,11 +118,15 @@ class RequestSender:
             if error.response is None:
                 raise
             response = PipelineResponse(request.http_request, error.response, context)
-        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
+        if first is not self.policies and 300 <= response.http_response.status_code < 400:
+            # The SDK's policy for redirects follows it
+            return await self._send(self.policies, prepared, **options)
+        is_undecoded = prepared.is_streamed or first is not self.policies
+        content = await settled(_content(response.http_response)) if is_undecoded else b""
         result = prepared.read(response, content)
         if result is None:
             reader = self._reader(prepared.table)
-            return await settled(prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response}))
+            return await settled(prepared.by_sdk(reader, **SILENT, **{RESPONSE: response.http_response}))
         if isinstance(result, Exception):
             raise result
         return result
@@ -115,77 +137,16 @@ class RequestSender:
         return distributed_trace_async(name_of_span=span)(RequestSender._send)
 
 
-class EntryPolicy(HTTPPolicy[Any, Any]):
-    """The first policy of a pipeline, which leads to the SDK's own: azure-core sets its `next`."""
-
-    def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Reject a request that a method of the client made: only requests of the library pass."""
-        raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
-class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
-    """The same for async clients."""
-
-    async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
 def _content(response: Any) -> Any:
-    return response.read() if hasattr(response, "read") else response.body()
-
-
-class _Replay(HttpTransport[Any, Any]):
-    """A transport that answers a request with the response that its call carries, or with the given one."""
-
-    def __init__(self, response: Any = None) -> None:
-        self._response = response
-        self.sent: list[Any] = []
-        """The requests that carried no response."""
-
-    def send(self, request: Any, **options: Any) -> Any:
-        response = options.get(_RESPONSE)
-        if response is None:
-            self.sent.append(request)
-            return self._response
-        if options.get("stream"):
-            # The SDK looks there for the requests of the parts
-            response.request = request
-        return response
-
-    def open(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
-class _AioReplay(AsyncHttpTransport[Any, Any]):
-    """The same for async clients."""
-
-    def __init__(self, response: Any = None) -> None:
-        self._replay = _Replay(response)
-        self.sent = self._replay.sent
-
-    async def send(self, request: Any, **options: Any) -> Any:
-        return self._replay.send(request, **options)
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def __aexit__(self, *error: object) -> None: ...
+    if not hasattr(response, "read"):
+        return response.body()
+    with suppress(ResponseNotReadError):
+        # An async response without content cannot be read twice
+        return response.content
+    return response.read()
 
 
 def new_reader(kind: Any, service: str, table: str, response: Any = None) -> Any:
     """Return a client that reads responses and sends nothing: its transport is that of `replaying`."""
     options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
     return kind(service.partition("?")[0], table, transport=replaying(kind, response), **options)
-
-
-def replaying(kind: Any, response: Any = None) -> Any:
-    """Return a transport for clients of a class that sends nothing.
-
-    It answers a request with the response that its call carries, or else with the given one. `sent` has the requests
-    that carried none.
-    """
-    return _AioReplay(response) if _is_async(kind) else _Replay(response)

@@ -28,7 +28,8 @@ from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answer
 from .entity_json import NotEncodable, entities_json, entity_json
 from .errors import code_and_message, rejection
 from .operation import Kind, Operation, sdk_operation, sdk_word
-from .request_sender import SILENT, Prepared, RequestSender, new_reader
+from .request_sender import Prepared, RequestSender, new_reader
+from .short_pipeline import SILENT
 
 ETags: TypeAlias = list[str | None]
 """The new ETag of each operation of a transaction; None for a deletion."""

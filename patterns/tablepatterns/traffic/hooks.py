@@ -130,13 +130,16 @@ class RequestAttempt:
         """Return the recorded request, with the fallback if its line of code is not known."""
         self._read_body()
         purpose, plan = self._named or self._read()
+        query_class = None if plan is None else plan.query_class
+        if purpose.operation == "QueryEntity":
+            query_class = QueryClass.POINT
         return Request(
             site=self.site or fallback,
             service=self.service,
             operation=purpose.operation,
             resource=purpose.resource,
             partition=purpose.partition,
-            query_class=_class_of(purpose, plan),
+            query_class=query_class,
             reason=plan.reason if plan else "",
             rewrite=plan.rewrite if plan else "",
             moment=_datetime(self.moment),
@@ -163,12 +166,6 @@ class RequestAttempt:
 
 def _datetime(moment: Moment) -> datetime:
     return moment.datetime() if isinstance(moment, Ticks) else datetime.fromtimestamp(moment, timezone.utc)
-
-
-def _class_of(purpose: RequestPurpose, plan: Explanation | None) -> QueryClass | None:
-    if purpose.operation == "QueryEntity":
-        return QueryClass.POINT
-    return None if plan is None else plan.query_class
 
 
 def _content(http_request: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeVar
@@ -16,15 +16,17 @@ from ..account import Engine
 from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
+from ..resources import invalid_parameter
 from .authorization import CHALLENGE, Authorization
 from .bearer_token import TrustTokens
 from .call import AnyCall, Stopped
-from .headers import http_date
+from .cors import answer_preflight, cors_headers
+from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts
-from .versions import is_version
+from .versions import drop_newer_headers, is_version
 
 CallT = TypeVar("CallT", bound=AnyCall)
 
@@ -43,6 +45,7 @@ class Service(Generic[CallT]):
     :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the headers of every response, except for the kinds of URL in `bare_kinds`
     :param max_body: the maximum size of a request body, in bytes
+    :param writes: the operations that write one blob or message, which is noted for them
     """
 
     name: str
@@ -55,6 +58,7 @@ class Service(Generic[CallT]):
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     bare_kinds: frozenset[str] = frozenset()
     max_body: int = MAX_REQUEST_BYTES
+    writes: Set[str] = frozenset()
 
 
 class Api(Generic[CallT]):
@@ -102,6 +106,10 @@ class Api(Generic[CallT]):
         version = request.headers.get("x-ms-version")
         if version is not None and not is_version(version):
             raise ServiceError(errors.INVALID_HEADER.with_details(HeaderName="x-ms-version", HeaderValue=version))
+        if call.method == "OPTIONS":
+            return answer_preflight(call)
+        if "timeout" in target.address.query and read_number(target.address.query, "timeout") < 0:
+            raise invalid_parameter("timeout", target.address.query["timeout"])
         call.permit = call.authorize(call)
         if len(request.body) > self._service.max_body:
             raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
@@ -110,7 +118,10 @@ class Api(Generic[CallT]):
         handler = self._service.handlers.get((target.kind, call.method))
         if handler is None:
             raise ServiceError(errors.UNSUPPORTED_VERB)
-        return handler(call)
+        response = handler(call)
+        if call.notes.operation in self._service.writes:
+            call.notes.written = 1
+        return response
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
         """Apply a fault to a response; the transport applies the part that concerns the network."""
@@ -137,8 +148,10 @@ class Api(Generic[CallT]):
         if not response.size:
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id
-        version = sent.get("x-ms-version")
-        headers["x-ms-version"] = call.default_version if version is None else version
+        headers["x-ms-version"] = version = call.version
+        drop_newer_headers(headers, version)
+        if "origin" in sent and call.method != "OPTIONS":
+            headers.update(cors_headers(call, sent["origin"]))
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id

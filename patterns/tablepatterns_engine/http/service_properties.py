@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from .. import errors
 from ..errors import ServiceError
 from .call import AnyCall
@@ -29,10 +31,11 @@ def get_properties(call: AnyCall, *elements: str) -> Response:
     return Response(200, {**_XML}, write_properties(call.state.get_service_properties(), *elements))
 
 
-def set_properties(call: AnyCall) -> Response:
+def set_properties(call: AnyCall, own: Set[str] = frozenset()) -> Response:
+    """Replace the properties that the request names; `own` are those that only one service has."""
     call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
     settings = call.state
-    settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))
+    settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties(), own))
     return Response(202, {})
 
 
@@ -51,7 +54,7 @@ def reject_table_properties(call: AnyCall) -> Response:
     raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 
 
-def reject_service_document(call: AnyCall) -> Response:
-    """Reject a request to the root without the query options for properties or statistics."""
+def reject_unsupported(call: AnyCall) -> Response:
+    """Reject an operation of the service that the engine does not have."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.NOT_IMPLEMENTED)

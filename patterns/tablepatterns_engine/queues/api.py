@@ -11,10 +11,26 @@ from tablepatterns.limits import MAX_PAGE_QUEUES
 from ..errors import ServiceError
 from ..http.api import Service
 from ..http.errors import ErrorWriter
-from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required_option
+from ..http.headers import (
+    http_date,
+    metadata_headers,
+    parse_flag,
+    read_metadata,
+    read_number,
+    read_option,
+    read_words,
+    required_option,
+)
 from ..http.message import Response
 from ..http.sas import SharedAccess
-from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
+from ..http.service_properties import (
+    get_policies,
+    get_properties,
+    get_statistics,
+    reject_unsupported,
+    set_policies,
+    set_properties,
+)
 from ..http.shared_key import storage_texts
 from .call import (
     CLEAR,
@@ -84,13 +100,13 @@ def put_message(call: QueueCall) -> Response:
     time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
-    call.notes.written = 1
     return Response(201, {**_XML}, write_messages([message], has_texts=False))
 
 
 def get_messages(call: QueueCall) -> Response:
-    peeking = call.address.query.get("peekonly", "").lower() == "true"
-    return _peek(call) if peeking else _get(call)
+    query = call.address.query
+    is_peeking = "peekonly" in query and read_option(query, "peekonly", parse_flag)
+    return _peek(call) if is_peeking else _get(call)
 
 
 def _get(call: QueueCall) -> Response:
@@ -116,7 +132,6 @@ def update_message(call: QueueCall) -> Response:
     receipt, visibility = required_option(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
     message = call.state.update(target.resource, target.item, receipt, visibility, text)
-    call.notes.written = 1
     return Response(204, {"x-ms-popreceipt": message.receipt, "x-ms-time-next-visible": http_date(message.visible)})
 
 
@@ -124,7 +139,6 @@ def delete_message(call: QueueCall) -> Response:
     call.begin("DeleteMessage", DELETE)
     receipt = required_option(call.address.query, "popreceipt")
     call.state.remove(call.resource, call.target.item, receipt)
-    call.notes.written = 1
     return Response(204, {})
 
 
@@ -150,6 +164,7 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("properties", "GET"): _uncached(get_properties),
     ("properties", "PUT"): set_properties,
     ("stats", "GET"): _uncached(get_statistics),
+    ("delegation key", "POST"): reject_unsupported,
     ("queue", "PUT"): create_queue,
     ("queue", "DELETE"): delete_queue,
     ("metadata", "GET"): get_metadata,
@@ -175,4 +190,12 @@ class _QueueAccess(SharedAccess):
     letters = re.compile("(?=.)r?a?u?p?")
 
 
-QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error, _QueueAccess, storage_texts)
+QUEUES: Final = Service(
+    QueueCall.service,
+    QueueCall,
+    _HANDLERS,
+    _write_error,
+    _QueueAccess,
+    storage_texts,
+    writes={"PutMessage", "UpdateMessage", "DeleteMessage"},
+)

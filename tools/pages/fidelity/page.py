@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from tools import DATA, ROOT
+from tools import ROOT
+from tools.pages.fidelity import recordings
 from tools.pages.fidelity.evidence import in_words
 from tools.pages.fidelity.rows import Row, Section, sections
 from tools.pages.fidelity.suite import Test, deviations, exclusions, tests
-from tools.pages.markdown import folded, table
+from tools.pages.markdown import folded, introduction, table
 
 PAGE = "docs/fidelity-evidence.md"
-_INTRODUCTION = DATA / "introductions" / "fidelity-evidence.md"
 _PLACES = {False: "what-differs", True: "what-is-missing"}
 """Where the summary says what the engine does instead."""
 
@@ -24,7 +24,15 @@ def render(root: Path = ROOT) -> str:
     found = sections()
     known = _named(root, found)
     parts = [
-        _INTRODUCTION.read_text(encoding="utf-8").format(azurite=azurite_version(root), all=len(list(all_rows(found)))),
+        introduction(
+            "fidelity-evidence",
+            azurite=azurite_version(root),
+            all=len(list(all_rows(found))),
+            exchanges=f"{recordings.FIGURES['exchanges']:,}",
+            compared=f"{recordings.compared():,}",
+            set_aside=recordings.set_aside(),
+            differences=recordings.differences(),
+        ),
         *_body(found, known),
         *_left_out(root),
     ]

@@ -72,20 +72,20 @@ class Move:
             raise Overtaken
 
     async def _put_over(self, snapshot: Snapshot) -> None:
-        there = await self.destination.get(self.keys)
-        again = await self.origin.get(self.keys)
-        if there is None or again is None or again.version != snapshot.version:
+        copied = await self.destination.get(self.keys)
+        current = await self.origin.get(self.keys)
+        if copied is None or current is None or current.version != snapshot.version:
             raise Overtaken
-        if there.version == snapshot.version:
+        if copied.version == snapshot.version:
             rule = f"it is {self.origin.name} itself, and a move would delete the entity"
             raise BadDesign("target", self.destination.name, rule, "use another table or key")
-        may_replace = self.overwrites or there.is_placeholder or snapshot.is_placeholder
-        if not may_replace and encoded(self.keys, there.properties) != encoded(self.keys, snapshot.properties):
+        may_replace = self.overwrites or copied.is_placeholder or snapshot.is_placeholder
+        if not may_replace and encoded(self.keys, copied.properties) != encoded(self.keys, snapshot.properties):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
         # A row that holds only totals must not overwrite the entity it is a placeholder for
-        snapshot_to_keep = there if snapshot.is_placeholder else snapshot
-        if not await self.destination.replace(self.keys, there, snapshot_to_keep.properties):
+        snapshot_to_keep = copied if snapshot.is_placeholder else snapshot
+        if not await self.destination.replace(self.keys, copied, snapshot_to_keep.properties):
             raise Overtaken
 
 

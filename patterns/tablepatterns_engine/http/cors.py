@@ -1,0 +1,59 @@
+"""Cross-origin requests: the answers that the CORS rules of a service allow to browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .. import errors
+from ..errors import ServiceError
+from ..resources import CorsRule
+from .call import AnyCall
+from .message import Response
+
+
+def find_rule(rules: Iterable[CorsRule], origin: str, method: str, names: Sequence[str] = ()) -> CorsRule | None:
+    """Return the first rule that allows a page of an origin a request with these headers."""
+    for rule in rules:
+        is_origin = "*" in rule.allowed_origins or origin in rule.allowed_origins
+        if is_origin and method in rule.allowed_methods and all(_allows(rule, name) for name in names):
+            return rule
+    return None
+
+
+def _allows(rule: CorsRule, name: str) -> bool:
+    """Return whether a rule allows a header, by its name or by a prefix that ends with a star."""
+    allowed_names = [allowed.lower() for allowed in rule.allowed_headers]
+    return any(name == allowed or (allowed[-1:] == "*" and name.startswith(allowed[:-1])) for allowed in allowed_names)
+
+
+def answer_preflight(call: AnyCall) -> Response:
+    """Answer the request that a browser sends before another one, to ask whether that is allowed."""
+    headers = call.request.headers
+    origin, method = headers.get("origin"), headers.get("access-control-request-method")
+    if not origin or not method:
+        raise ServiceError(errors.MISSING_HEADER.with_details(HeaderName="Access-Control-Request-Method"))
+    wanted = headers.get("access-control-request-headers", "")
+    names = [name.strip().lower() for name in wanted.split(",") if name.strip()]
+    rule = find_rule(call.settings.get_service_properties().cors, origin, method, names)
+    if rule is None:
+        raise ServiceError(errors.CORS_PREFLIGHT_FAILURE)
+    allowed = {"Access-Control-Allow-Methods": method, "Access-Control-Max-Age": str(rule.max_age_in_seconds)}
+    if wanted:
+        allowed["Access-Control-Allow-Headers"] = wanted
+    return Response(200, {**_origin_headers(rule, origin), **allowed})
+
+
+def cors_headers(call: AnyCall, origin: str) -> Mapping[str, str]:
+    """Return the headers that let a page of an origin read a response, if a rule allows it."""
+    rules = call.settings.get_service_properties().cors
+    rule = find_rule(rules, origin, call.request.method)
+    if rule is None:
+        return {"Vary": "Origin"} if rules else {}
+    exposed = {"Access-Control-Expose-Headers": ",".join(rule.exposed_headers)} if rule.exposed_headers else {}
+    return {**_origin_headers(rule, origin), **exposed}
+
+
+def _origin_headers(rule: CorsRule, origin: str) -> Mapping[str, str]:
+    if "*" in rule.allowed_origins:
+        return {"Access-Control-Allow-Origin": "*"}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
