@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
+import inspect
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any, get_origin
 
 import pytest
@@ -90,3 +94,17 @@ def test_no_page_shows_directives_to_readers_of_the_files() -> None:
     pages = [path for path in DOCS.rglob("*.md") if not {"_build", "notebooks"}.intersection(path.parts)]
     shown = [path.relative_to(DOCS).as_posix() for path in pages if "```{" in path.read_text(encoding="utf-8")]
     assert shown == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_of_the_reference_run(page: Path) -> None:
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_every_name_of_the_package_has_an_example() -> None:
+    # With the paragraph before it, which says what the example shows
+    examples = re.compile(r"^([^\n]+)\n\n```pycon\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    shown = "\n".join("\n".join(found) for page in PAGES.values() for found in examples.findall(page))
+    members = {name: getattr(PACKAGE, name) for name in PACKAGE.__all__}
+    lacking = [name for name, value in members.items() if ">>>" not in (inspect.getdoc(value) or "")]
+    assert [name for name in lacking if not re.search(rf"\b{name}\b", shown)] == []

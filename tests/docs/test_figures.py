@@ -186,10 +186,8 @@ HOURS: Final = 730
 )
 def test_the_costs_of_alternatives_follow_from_the_prices(reads: int, units: int) -> None:
     prices = PriceTable.default()
-    stored, requested = (
-        100 * prices.capacity.tables,
-        reads * HOURS * 3600 * prices.per_10_000_operations.table_reads / 10_000,
-    )
+    stored = 100 * prices.per_gb_month["LRS"].tables
+    requested = reads * HOURS * 3600 * prices.per_10_000_operations.table_reads / 10_000
     cosmos_stored, cosmos_units = 100 * 0.25, units / 100 * HOURS * 0.008
     page = (ROOT / "docs" / "design-review.md").read_text(encoding="utf-8")
     assert f" = {stored + requested:.2f} |" in page or f"| {stored + requested:.2f} |" in page

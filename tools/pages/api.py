@@ -2,7 +2,7 @@
 
 A page names what it describes in a marker, such as `<!-- make pages: names Key.* tablepatterns.jobs: verify -->`: with
 `.*` a class is shown with its methods, with `.**` also with those that it inherits. A word with a colon is the module
-of the names after it; the first is `tablepatterns`.
+of the names after it; the first is `tablepatterns`. `errors.*` are all classes of errors.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Final, get_args, get_origin
 
 import tablepatterns
+from tablepatterns import errors
 from tablepatterns.catalog import ENTRIES
 from tools import DOCS, ROOT
 from tools.pages.markdown import table
@@ -56,9 +57,19 @@ def read_targets(words: Iterable[str]) -> Iterator[Target]:
     for word in words:
         if word.endswith(":"):
             module = word.rstrip(":")
+        elif word == "errors.*":
+            yield from (Target("tablepatterns.errors", name, "") for name in _errors())
         else:
             name, _, members = word.partition(".")
             yield Target(module, name, members)
+
+
+def _errors() -> Iterator[str]:
+    """Yield the names of all error classes, without the base class, which the package has too."""
+    for name, value in vars(errors).items():
+        is_own = inspect.isclass(value) and value.__module__ == errors.__name__
+        if is_own and value not in (errors.TablePatternsError, errors.ServiceError):
+            yield name
 
 
 def targets_of(page: str) -> list[Target]:

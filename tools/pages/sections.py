@@ -23,6 +23,7 @@ from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
 
 NOTEBOOKS: Final = ROOT / "notebooks"
+DECISIONS: Final = DOCS / "decisions"
 END: Final = "<!-- end -->"
 _SECTION = re.compile(rf"^(<!-- make pages: ([\w-]+)((?:\s+[\w.*:/-]+)*)\s+-->\n).*?^{END}$", re.DOTALL | re.MULTILINE)
 _PROGRAM = re.compile(r'^```python\n(""".*?^def main\(storage.*?)^```$', re.DOTALL | re.MULTILINE)
@@ -35,7 +36,7 @@ class BadMarker(ValueError):
 
 def pages() -> list[Path]:
     """Return the pages that have markers."""
-    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md"), *DOCS.glob("api/*.md")]
+    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md"), *DOCS.glob("api/*.md"), DECISIONS / "README.md"]
     return sorted(path for path in found if _SECTION.search(path.read_text(encoding="utf-8")))
 
 
@@ -84,6 +85,7 @@ class Page:
             "api": self.api,
             "file": self.file,
             "key-formats": self.key_formats,
+            "decisions": self.decisions,
             "cosmos": self.cosmos,
         }
         if kind not in sections:
@@ -209,10 +211,17 @@ class Page:
         yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
 
     def key_formats(self) -> Iterator[str]:
-        """Yield the formats of key fields and the paragraph on their order, from the docstring of `Key`."""
+        """Yield the table of the formats of key fields and their order, from the docstring of `Key`."""
         paragraphs = (inspect.getdoc(Key) or "").split("\n\n")
         first = next(at for at, text in enumerate(paragraphs) if text.startswith("|"))
         yield from paragraphs[first - 1 : first + 2]
+
+    def decisions(self) -> Iterator[str]:
+        """Yield links to all decisions, by their titles."""
+        paths = sorted(DECISIONS.glob("[0-9]*.md"))
+        titles = (path.read_text(encoding="utf-8").partition("\n")[0] for path in paths)
+        named = ((re.sub(r"^# 0*(\d+)[.:] ", r"\1. ", title), path) for title, path in zip(titles, paths, strict=True))
+        yield "\n".join(f"- [{title}]({path.name})" for title, path in named)
 
     def _linked(self, found: CatalogEntry) -> str:
         page = f"patterns/{found.name}.md"
