@@ -9,7 +9,7 @@ import pytest
 
 from support.backends import awaited
 from support.employees import BY_ID
-from support.large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401  # noqa: F401
+from support.large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import (
     Archive,
     EncryptedProperties,
