@@ -65,21 +65,6 @@ def test_threads_that_update_one_entity_all_succeed(hasty: None, count: int, con
     assert found["Count"] == count * CALLS
 
 
-def test_threads_that_change_one_summary_all_succeed(hasty: None) -> None:
-    summary = Summary(Key("{Department}", "department"), count="EmployeeCount")
-    staff = EntitySet(connect(), "Staff", BY_ID, derived=[summary])
-    numbers = iter(range(1000))
-    lock = threading.Lock()
-
-    def hire(_: int) -> None:
-        with lock:
-            number = next(numbers)
-        staff.insert({"Department": "Sales", "EmployeeId": number})
-
-    in_threads(8, hire)
-    assert staff.totals(summary, Department="Sales") == {"EmployeeCount": 80}
-
-
 def test_threads_that_add_to_one_point_all_succeed(hasty: None) -> None:
     series = DataSeries(connect(), "Messages", Key("{Employee}", "{Day}"), 24, prefix="Hour", value_type=int)
     in_threads(8, lambda _: series.add(9, 1, Employee="jones", Day="monday"))

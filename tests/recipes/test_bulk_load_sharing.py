@@ -31,7 +31,6 @@ from tablepatterns_engine.account import Engine
 NAMES = ("Jones", "Smith", "Brown")
 BY_NAME = IndexEntity("LastName")
 PAYROLL = Summary(Key("{Department}", "department"), count="EmployeeCount", sums={"Salary": "Payroll"})
-MODES = ["insert", "insert_or_replace"]
 
 
 def staff(count: int, start: int = 0, departments: int = 1, **changes: Any) -> list[dict[str, Any]]:
@@ -222,25 +221,6 @@ async def check_only_first(storage: Any, table: str) -> None:
 # ------------------------------------------------------------------ other writers beside it
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_lists_and_totals_count_another_writer_too(
-    backend: Any, engine: Engine, table_name: str, mode: str
-) -> None:
-    others = sharing(tablepatterns.connect(engine), table_name)
-    theirs: list[dict[str, Any]] = []
-
-    def interfere(write: int) -> None:
-        if write % 2 == 0:
-            theirs.extend(staff(1, start=1000 + write))
-            others.insert(theirs[-1])
-
-    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
-    loaded = await BulkLoad(mine).load(staff(250), mode=mode)
-    assert (loaded.entities, loaded.transactions) == (250, 3)
-    assert len(theirs) == 3
-    await check(backend.connect(engine), table_name, staff(250) + theirs)
-
-
 async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: Engine, table_name: str) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
     gone = staff(1, start=1000)[0]
@@ -254,22 +234,6 @@ async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: 
     mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
     await BulkLoad(mine).load(staff(150))
     await check(backend.connect(engine), table_name, staff(150 - 96, start=96))
-
-
-async def test_an_entity_that_was_replaced_concurrently_is_counted_with_its_new_value(
-    backend: Any, engine: Engine, table_name: str
-) -> None:
-    others = sharing(tablepatterns.connect(engine), table_name)
-    BulkLoad(others).load(staff(20))
-
-    def interfere(write: int) -> None:
-        if write == 0:
-            for each in staff(20, LastName="White", Salary=1000):
-                others.insert_or_replace(each)
-
-    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
-    await BulkLoad(mine).load(staff(20, Salary=3), mode="insert_or_replace")
-    await check(backend.connect(engine), table_name, staff(20, Salary=3))
 
 
 async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engine, table_name: str) -> None:

@@ -166,27 +166,6 @@ async def test_a_reference_to_a_missing_entity_is_rejected(places: DerivedTables
 # -- what it costs
 
 
-@pytest.mark.guide("G-188", "G-189", "G-190")
-async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
-    employees, departments = await staffed(places, here())
-    manager = await employees.get(Department="Sales", EmployeeId=1)
-    with engine.ledger.span() as span:
-        await employees.merge(manager, {"Email": "j@contoso.com"})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with engine.ledger.span() as span:
-        await employees.merge(manager, {"Age": 50})
-    assert operations(span) == ["MergeEntity"]
-    with engine.ledger.span() as span:
-        department = await departments.get(**SALES)
-    assert operations(span) == ["QueryEntity"]
-    with engine.ledger.span() as span:
-        await departments.merge(department, {"ManagerId": 2})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with engine.ledger.span() as span:
-        await departments.merge(department, {"Rooms": 4})
-    assert operations(span) == ["MergeEntity"]
-
-
 # -- several changes at a time
 
 

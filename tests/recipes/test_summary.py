@@ -137,25 +137,6 @@ async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places
     assert type((await rows_of(places.storage, places.table))[ROW]["Payroll"]) is Int64
 
 
-@pytest.mark.guide("G-192")
-async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
-    via = here()
-    employees = places.employees(via)
-    await places.ready()
-    with engine.ledger.span() as span:
-        entity = await employees.insert(jones(Salary=100))
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with engine.ledger.span() as span:
-        await employees.merge(entity, {"Age": 5})
-    assert operations(span) == ["MergeEntity"]
-    with engine.ledger.span() as span:
-        await employees.merge(entity, {"Salary": 200})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with engine.ledger.span() as span:
-        assert await totals(employees, via) == (1, 200)
-    assert operations(span) == ["QueryEntity"]
-
-
 async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(places: DerivedTables) -> None:
     via = Summary(Key("{Department}", "office_{Office}"), name="offices")
     employees = places.employees(via)
