@@ -17,8 +17,7 @@ from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign
-from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, comparisons, parse
-from tablepatterns.filters.literals import literal
+from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, comparisons, literal, parse
 from tablepatterns.key import Key
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex

@@ -86,8 +86,8 @@ def _column(name: str, values: list[Any]) -> Any:
 
 def _kind(value: Any) -> type[Any]:
     """Return the type of a value: one of a property's, or that of a field in a key, such as a date."""
-    own: type[Any] = type(value)
-    kind = next((kind for kind in own.__mro__ if kind in KINDS), own)
+    types: tuple[type[Any], ...] = type(value).__mro__
+    kind = next((kind for kind in types if kind in KINDS), types[0])
     return Int64 if kind is int and not INT32_MIN <= value <= INT32_MAX else kind
 
 

@@ -83,7 +83,7 @@ class ParquetWriter:
         if self._writer is not None:
             self._writer.close()
 
-    def _begin(self) -> None:
+    def _begin(self) -> Any:
         kinds: dict[str, Counter[type]] = {}
         for row in self._rows:
             for name, value in row.items():
@@ -92,13 +92,13 @@ class ParquetWriter:
         pa, types = self._pa, arrow_types()
         fields = [pa.field(name, types[kind], metadata={_EDM: kind.__name__}) for name, kind in self._columns.items()]
         self._schema = pa.schema([*fields, pa.field("Timestamp", types[datetime]), pa.field(EXACT, types[str])])
-        self._writer = self._pq.ParquetWriter(self._path, self._schema, compression="zstd")
+        return self._pq.ParquetWriter(self._path, self._schema, compression="zstd")
 
     def _flush(self) -> None:
         if not self._rows:
             return
         if self._writer is None:
-            self._begin()
+            self._writer = self._begin()
         columns: list[list[Any]] = []
         inexact: dict[int, dict[str, Any]] = {}
         for name, kind in self._columns.items():

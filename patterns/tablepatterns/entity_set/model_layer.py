@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from inspect import iscoroutine
 from typing import Any, TypeVar
 
 from ..entity import Entity
@@ -236,7 +237,7 @@ class _Instances(WrappedItems[Any]):
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
     returned = change(instance)
-    if isinstance(returned, Coroutine):
+    if iscoroutine(returned):
         # So that Python does not warn that it is not awaited
         returned.close()
     if returned is None:
