@@ -151,7 +151,7 @@ def _signature(value: Any) -> str:
         if each.kind is each.KEYWORD_ONLY and not is_keyword:
             is_keyword = True
             parts.append("*")
-        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        stars = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
         is_keyword = is_keyword or each.kind is each.VAR_POSITIONAL
         if each.name != "self":
             parts.append(f"{stars}{each.name}" + ("" if stars or each.default is each.empty else "=..."))

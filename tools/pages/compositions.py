@@ -39,11 +39,22 @@ def render() -> str:
 
 
 def _matrix(rows: Parts, columns: Parts) -> str:
-    return table(("", *(part.name for part in columns)), [(row.name, *_cells(row, columns)) for row in rows])
+    """Return which of the columns the rows work with, those that work with the same ones together."""
+    groups = dict[str, list[str]]()
+    for row in rows:
+        groups.setdefault(_works_with(row, columns), []).append(row.name)
+    names = "; ".join(part.name for part in columns)
+    heads = ("Recipes", "Work with")
+    return f"Of {names}:\n\n{table(heads, [('; '.join(group), works) for works, group in groups.items()])}"
 
 
-def _cells(row: type[Part], columns: Parts) -> list[str]:
-    return ["works" if {(row, other), (other, row)} & {*PAIRS} else "" for other in columns]
+def _works_with(row: type[Part], columns: Parts) -> str:
+    others = [other for other in columns if other is not row]
+    working = [other.name for other in others if {(row, other), (other, row)} & {*PAIRS}]
+    lacking = [other.name for other in others if other.name not in working]
+    if not lacking:
+        return "all"
+    return f"all but {'; '.join(lacking)}" if len(lacking) < len(working) else "; ".join(working) or "none"
 
 
 def _refused() -> list[tuple[str, str, str, str]]:
