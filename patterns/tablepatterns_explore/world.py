@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
@@ -10,7 +11,6 @@ from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from threading import get_ident
-from types import coroutine
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
@@ -440,14 +440,16 @@ async def run_concurrently(
         group = _ConcurrentCalls(world, calls, max(limit, 1), are_independent=are_independent)
         while group.owners:
             group.resume(await _any_of(tuple(group.owners)))
-        return group.results()
+        if group.error is not None:
+            raise group.error
+        return [group.results[index] for index in range(len(calls))]
     finally:
         # Those that never began, and after the actor's death all of them
         for call in calls:
             call.close()
 
 
-@coroutine
+@types.coroutine
 def _any_of(points: tuple[Point, ...]) -> Generator[tuple[Point, ...], Point, Point]:
     """Wait at several points at once, and return the settled one."""
     return (yield points)
@@ -460,11 +462,11 @@ class _ConcurrentCalls(Generic[T]):
         self, world: World, calls: Sequence[Coroutine[Any, Any, T]], limit: int, *, are_independent: bool
     ) -> None:
         self.owners: dict[Point, int] = {}
+        self.results: dict[int, T] = {}
+        self.error: Exception | None = None
         self._world = world
         self._calls = calls
         self._are_independent = are_independent
-        self._results: dict[int, T] = {}
-        self._error: Exception | None = None
         self._free_slots = limit
         self._pending = deque(range(len(calls)))
         self._admit()
@@ -475,17 +477,11 @@ class _ConcurrentCalls(Generic[T]):
         self._step(index, point)
         self._admit()
         # Which error is the first depends on the order, and so does which calls still begin
-        if self._error is not None or not self._are_independent:
+        if self.error is not None or not self._are_independent:
             self._world.learner.note_order(index)
 
-    def results(self) -> list[T]:
-        """Return the results, or raise the first error."""
-        if self._error is not None:
-            raise self._error
-        return [self._results[index] for index in range(len(self._calls))]
-
     def _admit(self) -> None:
-        while self._pending and self._free_slots and self._error is None:
+        while self._pending and self._free_slots and self.error is None:
             self._free_slots -= 1
             self._step(self._pending.popleft())
 
@@ -508,9 +504,9 @@ class _ConcurrentCalls(Generic[T]):
         try:
             stop = advance(self._calls[index], point)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised once the others have ended
-            self._error = self._error or error
+            self.error = self.error or error
             return ()
         if isinstance(stop, Completion):
-            self._results[index] = stop.value
+            self.results[index] = stop.value
             return ()
         return stop
