@@ -10,7 +10,7 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, Key
-from tablepatterns.entity_set.consistent_read import one_pass
+from tablepatterns.entity_set.range_query import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.recipes.wide_parts import publishing, stored_after_write, unpublished
