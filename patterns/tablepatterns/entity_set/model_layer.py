@@ -235,7 +235,7 @@ class _Instances(WrappedItems[Any]):
 
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
-    returned = change(instance)
+    returned: object = change(instance)
     if isinstance(returned, Coroutine):
         # So that Python does not warn that it is not awaited
         returned.close()
