@@ -241,10 +241,11 @@ def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     if not isinstance(returned, type(instance)):
         rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(instance).__name__}, from a function without async"
+        error = BadInput("change", type(returned).__name__, rule, hint)
         if isinstance(returned, Coroutine):
             # So that Python does not warn that it is not awaited
             returned.close()
-        raise BadInput("change", type(returned).__name__, rule, hint)
+        raise error
     return returned
 
 
