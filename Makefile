@@ -29,7 +29,7 @@ OR_ELSE := exit 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz bench recipe licences dist clean mypy pyright
+.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz recordings bench recipe licences dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -113,6 +113,10 @@ notebooks: $(READY)  ## Run the notebooks in memory and save their outputs (ARGS
 
 fuzz: $(READY) $(NPM)  ## Compare random operations on the engine and on Azurite: OPERATIONS=100000 SEED=1 SERVICE=tables
 	PYTHONPATH=tests $(RUN) differential $(if $(SERVICE),--service $(SERVICE)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+recordings: $(READY) $(NPM)  ## Replay recorded answers of Azure on the engine: DIR=a folder with recordings (ARGS="--azurite --record")
+	@$(VENV)/bin/python -m pip $(QUIETLY) install 'pyyaml>=6'
+	PYTHONPATH=tests $(RUN) recordings $(DIR) $(ARGS)
 
 bench: $(READY) $(NPM)  ## Compare the engine's speed with the SDK alone and with Azurite
 	$(RUN) benchmarks $(ARGS)

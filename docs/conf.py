@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "tools.sphinx_extensions.docstrings",
     "tools.sphinx_extensions.linked_names",
+    "tools.sphinx_extensions.markdown_pages",
     "tools.sphinx_extensions.notebook_pages",
     "tools.sphinx_extensions.run_button",
 ]
@@ -33,7 +34,9 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r".*")]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline", "tasklist"]
+# The reader of the review sheet ticks its boxes
+myst_enable_checkboxes = True
 myst_heading_anchors = 3
 # A link to a file of the repository that is no page is refused
 myst_all_links_external = False
@@ -55,6 +58,7 @@ html_static_path = ["_static"]
 # The map has links in it, which work from here; the other is the earlier address of the catalog
 html_extra_path = ["pattern_map.svg", "catalogue.html"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_copy_source = False
 html_show_sphinx = False
 templates_path: list[str] = []

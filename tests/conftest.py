@@ -50,6 +50,8 @@ MARKERS = (
     "node: the body runs the SDK for Node or Python for browsers, which `make test` installs",
     "clients: the body runs another client of the Blob service, which `make test-clients` installs",
     "browser: the body looks at a page in Chromium",
+    "dask: the body needs the extra dask",
+    "parquet: the body needs the extra parquet",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",

@@ -15,7 +15,7 @@ import tablepatterns as tp
 from support.declared_objects import Make, Verdict, all_public_objects
 from support.queue_workers import RecordingHandler
 from support.sdk_requests import BY_SDK
-from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
+from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, Storage, WideEntity
 from tablepatterns.catalog import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.errors import BadDesign
@@ -23,7 +23,6 @@ from tablepatterns.jobs import recount, verify
 from tablepatterns.recipe import Pattern
 from tablepatterns.sdk.page_token import EntityPage, PageQuery
 from tablepatterns.sdk.table import Table
-from tablepatterns.storage import Storage
 from tablepatterns_engine.account import Engine
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"

@@ -233,15 +233,6 @@ async def test_etag_and_timestamp_are_there_after_reads_and_writes_and_always_ne
     assert all(moment.utcoffset() == timedelta(0) for _, moment in seen)
 
 
-@pytest.mark.guide("G-042")
-async def test_a_timestamp_of_the_callers_is_rejected(storage: Any, table_name: str) -> None:
-    rows = EntitySet(storage, table_name, RAW)
-    with pytest.raises(BadProperty, match="the service sets it with every write"):
-        await rows.insert(entity(Timestamp=datetime(2000, 1, 1, tzinfo=timezone.utc)))
-    await rows.insert(entity())
-    assert (await rows.get(PartitionKey="p", RowKey="r")).timestamp.year > 2000
-
-
 async def test_the_name_of_the_write_id_is_taken(storage: Any, table_name: str) -> None:
     with pytest.raises(BadProperty, match="WriteId"):
         await EntitySet(storage, table_name, RAW).insert(entity(WriteId="mine"))

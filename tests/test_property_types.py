@@ -57,14 +57,6 @@ async def test_not_a_number_round_trips(storage: Any, table_name: str) -> None:
     assert math.isnan(await round_trip(storage, table_name, math.nan))
 
 
-@pytest.mark.guide("G-047")
-async def test_a_boolean_is_no_integer(storage: Any, table_name: str) -> None:
-    rows = EntitySet(storage, table_name, RAW)
-    await rows.insert(entity(Flag=True, One=1))
-    found = await rows.get(PartitionKey="p", RowKey="r")
-    assert (type(found["Flag"]), type(found["One"])) == (bool, int)
-
-
 @pytest.mark.guide("G-048")
 @pytest.mark.parametrize("offset", [timedelta(microseconds=1), timedelta(days=1)])
 def test_an_instant_before_1601_is_rejected(offset: timedelta) -> None:

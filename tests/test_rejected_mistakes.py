@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from tablepatterns import (
     EventualTransaction,
     Key,
     LogTail,
-    OneOf,
     WideEntity,
     Worker,
     connect,
@@ -42,18 +40,6 @@ async def test_update_takes_what_its_callback_returns(storage: Any, new_name: An
     with pytest.raises(BadInput):
         await staff.update(None, JONES)
     assert (await staff.get(JONES))["Age"] == 35
-
-
-@pytest.mark.filterwarnings("error")
-async def test_update_rejects_an_async_callback(storage: Any, new_name: Any) -> None:
-    staff = EntitySet(storage, new_name(), STAFF)
-    await staff.insert(JONES)
-
-    async def change(entity: Any) -> None:
-        entity["Age"] = 1
-
-    with pytest.raises(BadInput, match="pass a function without async"):
-        await staff.update(change, JONES)
 
 
 async def test_the_timestamp_is_not_written(storage: Any, engine: Any, new_name: Any) -> None:
@@ -119,33 +105,3 @@ async def test_a_handler_that_turns_out_not_to_be_awaitable_is_reported_and_lose
         with pytest.raises(BadDesign, match="cannot be awaited"):
             await Worker(storage, {queue: [Sync()]}).run_once()
     assert (await Worker(storage, [steps]).run_once()).handled == 1
-
-
-@dataclass
-class Person:
-    """An entity of a declared type."""
-
-    Department: str
-    EmployeeId: int
-    Age: int = 0
-
-
-@pytest.mark.filterwarnings("error")
-async def test_update_of_a_type_takes_what_its_callback_returns(storage: Any, new_name: Any) -> None:
-    types = EntitySet(storage, new_name(), STAFF, model=OneOf(Person))
-    await types.insert(Person("Sales", 223, 34))
-
-    def in_place(person: Person) -> None:
-        person.Age += 1
-
-    async def not_awaited(person: Person) -> Person:
-        return person
-
-    assert (await types.update(in_place, JONES)).Age == 35
-    assert (await types.update(lambda each: Person("Sales", 223, each.Age + 1), JONES)).Age == 36
-    for wrong in (lambda each: each.Age, lambda each: {"Age": 1}, lambda each: False):
-        with pytest.raises(BadInput, match="in place and return None"):
-            await types.update(wrong, JONES)
-    with pytest.raises(BadInput, match="from a function without async"):
-        await types.update(not_awaited, JONES)
-    assert (await types.get(JONES)).Age == 36

@@ -13,13 +13,9 @@ from typing import Any
 import pytest
 
 import tablepatterns
-from tablepatterns import EntitySet, Key, Storage, aio, connect
-from tablepatterns.entity import Entity
+from tablepatterns import DataSeries, Entity, EntitySet, Key, Storage, Summary, WideEntity, aio, connect
 from tablepatterns.errors import BadInput, EntityChanged, TooMuchContention
 from tablepatterns.recipe import as_async, finish
-from tablepatterns.recipes.data_series import DataSeries
-from tablepatterns.recipes.summary import Summary
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.retry import RETRY_FOR, Overtaken, contended
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import AioEngineTransport
@@ -67,21 +63,6 @@ def test_threads_that_update_one_entity_all_succeed(hasty: None, count: int, con
     found = sets[0].get(**ID)
     assert found is not None
     assert found["Count"] == count * CALLS
-
-
-def test_threads_that_change_one_summary_all_succeed(hasty: None) -> None:
-    summary = Summary(Key("{Department}", "department"), count="EmployeeCount")
-    staff = EntitySet(connect(), "Staff", BY_ID, derived=[summary])
-    numbers = iter(range(1000))
-    lock = threading.Lock()
-
-    def hire(_: int) -> None:
-        with lock:
-            number = next(numbers)
-        staff.insert({"Department": "Sales", "EmployeeId": number})
-
-    in_threads(8, hire)
-    assert staff.totals(summary, Department="Sales") == {"EmployeeCount": 80}
 
 
 def test_threads_that_add_to_one_point_all_succeed(hasty: None) -> None:

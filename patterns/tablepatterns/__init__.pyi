@@ -37,8 +37,8 @@ from .models.options import OneOf as OneOf
 from .recipes.archive.archive import Archive as Archive
 from .recipes.archive.stores import BlobArchive as BlobArchive
 from .recipes.blob_log.blob_log import BlobLog as BlobLog
+from .recipes.blob_log.blob_log import BlobLogHandler as BlobLogHandler
 from .recipes.blob_log.entry import LogEntry as LogEntry
-from .recipes.blob_log.logging_handler import BlobLogHandler as BlobLogHandler
 from .recipes.bulk_delete import BulkDelete as BulkDelete
 from .recipes.bulk_load.bulk_load import BulkLoad as BulkLoad
 from .recipes.compound_key import ChildSet as ChildSet
@@ -76,8 +76,8 @@ from .recipes.partition_spread.hot_partitions import hot_partitions as hot_parti
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period_tables.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables
-from .recipes.rekey.difference import Mismatch as Mismatch
-from .recipes.rekey.phase import Phase as Phase
+from .recipes.rekey.dual_writer import Phase as Phase
+from .recipes.rekey.mirror import Mismatch as Mismatch
 from .recipes.rekey.rekey import Rekey as Rekey
 from .recipes.summary import Summary as Summary
 from .recipes.wide_entity.wide_entity import WideEntity as WideEntity

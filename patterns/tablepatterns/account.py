@@ -59,11 +59,18 @@ def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> t
     return in_memory(engine.account_name, engine.account_key, credential, resolved_target.memory), engine
 
 
-def _storage_client(service: str, prefix: str) -> Any:
-    """Return the SDK's class of the service's clients, whose library is loaded on first use."""
+def _storage_class(service: str, name: str, prefix: str) -> Any:
+    """Return one of the SDK's classes of clients, whose library is loaded on first use."""
     with importing("the Azure SDK's queue and blob clients import the package"):
         package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
-    return getattr(package, f"{service.capitalize()}ServiceClient")
+    return getattr(package, name)
+
+
+def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> AccountSender:
+    # Imported here, so that a program without queues does not load it
+    from .sdk.queue_sender import QueueAccountSender
+
+    return QueueAccountSender(_storage_class("queue", "QueueClient", prefix), service, options)
 
 
 class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
@@ -104,12 +111,17 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         if target.urls["table"]:
             self._table_service()
 
-        def storage_client(service: str) -> Any:
-            own = with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix))
-            return _storage_client(service, prefix)(target.url(service), **over(service, own))
+        def storage_options(service: str) -> dict[str, Any]:
+            return over(service, with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix)))
 
-        self._queues: Lazy[QueuesT] = Lazy(lambda: storage_client("queue"))
-        self._blobs: Lazy[BlobsT] = Lazy(lambda: storage_client("blob"))
+        of_queues = Lazy(lambda: storage_options("queue"))
+        self._queues: Lazy[QueuesT] = Lazy(
+            lambda: _storage_class("queue", "QueueServiceClient", prefix)(target.url("queue"), **of_queues())
+        )
+        self._blobs: Lazy[BlobsT] = Lazy(
+            lambda: _storage_class("blob", "BlobServiceClient", prefix)(target.url("blob"), **storage_options("blob"))
+        )
+        self._queue_sender = Lazy(lambda: _queue_sender(prefix, target.url("queue"), of_queues()))
 
     @staticmethod
     @abstractmethod
@@ -142,7 +154,7 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
     def queue(self, name: str) -> Queue:
         """Return one queue of the account; no request is made."""
         queues: Any = self.queues
-        return Queue(queues.get_queue_client(check_queue_name(name)))
+        return Queue(queues.get_queue_client(check_queue_name(name)), self._queue_sender())
 
     def container(self, name: str) -> Container:
         """Return one container of the account; no request is made."""

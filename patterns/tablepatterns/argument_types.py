@@ -60,6 +60,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "Store": "a BlobArchive",
     "Totals": "a Summary",
     "Watched": "an account from connect()",
+    "Workers": "workers of tablepatterns.jobs",
     "Write": "a change (such as inserting() returns)",
 }
 """What errors call classes that callers do not create by name."""

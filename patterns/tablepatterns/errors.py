@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -236,6 +236,21 @@ class LoadInterrupted(ServiceError, HttpResponseError):
         super().__init__(message, cause)
         self.token = token
         self.position = position
+
+
+class RangesFailed(TablePatternsError):
+    """Some ranges of keys failed at every try; all others are done.
+
+    :param errors: the last error of each range
+    :param token: resumes the work, which is left to do on those ranges
+    """
+
+    def __init__(self, errors: Sequence[str], token: str) -> None:
+        self.errors = tuple(errors)
+        self.token = token
+        ranges = "a range of keys" if len(errors) == 1 else f"{len(errors)} ranges of keys"
+        hint = "all others are done, so resume with the token of this error"
+        super().__init__(f"{ranges} failed at every try: {errors[0]}; {hint}")
 
 
 class TableBeingDeleted(ServiceError, ResourceExistsError):

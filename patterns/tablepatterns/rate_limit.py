@@ -64,7 +64,8 @@ class Pool:
     def __init__(self, account: Account, max_per_second: float | None, max_concurrency: int) -> None:
         check_least("max_concurrency", max_concurrency, 1)
         self.pace = Pace(account, max_per_second)
-        self._account = account
+        self.account = account
+        self.max_per_second = max_per_second
         self._max_concurrency = max_concurrency
 
     async def map(self, function: Callable[[T], Coroutine[Any, Any, R]], items: Iterable[T]) -> list[R]:
@@ -79,4 +80,4 @@ class Pool:
     async def gather(self, *calls: Coroutine[Any, Any, R]) -> list[R]:
         """Run calls that take their turns themselves; they pass nothing to each other except through the account."""
         independent = self.pace.is_unlimited
-        return await self._account.gather(*calls, max_concurrency=self._max_concurrency, independent=independent)
+        return await self.account.gather(*calls, max_concurrency=self._max_concurrency, independent=independent)

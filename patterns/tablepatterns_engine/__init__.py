@@ -30,7 +30,7 @@ Each service has these files:
     call         one request: what its URL names, and the permissions that its operations require
     api          the operations as REST requests and responses (also in modules that end in `_api`), and the service's
                  shared access signatures
-    json, xml    request and response bodies
+    json, xml    request and response bodies (those of queues are in `api`)
     service      the rules: one method per operation, each atomic under one lock
     state        the data that the rules work on
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from .account import Engine
 from .http.api import Api, Service
-from .http.bearer_token import TrustTokens
+from .http.authorization import TrustTokens
 from .http.message import Request, Response
+from .resources import CorsRule, Settings
 from .tables.api import TABLES
 
 _HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
@@ -36,6 +37,10 @@ class AccountApi:
     def max_body(self, service: str) -> int:
         """Return the maximum size of a request to a service in bytes; longer requests are rejected."""
         return self._api(service).max_body
+
+    def cors_rules(self, service: str) -> Sequence[CorsRule]:
+        settings: Settings = getattr(self._engine, f"{service}s")
+        return settings.get_service_properties().cors
 
     def _api(self, name: str) -> Api[Any]:
         api = self._apis.get(name)

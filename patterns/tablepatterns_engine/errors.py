@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 
 class ServiceError(Exception):
@@ -50,8 +51,9 @@ class ErrorMessage:
         return replace(self, text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:
-        """Return this message with more details, added after its own."""
-        return replace(self, details=self.details + tuple((name, str(value)) for name, value in details.items()))
+        """Return this message with more details, or with other values of its own."""
+        values = dict(self.details) | {name: str(value) for name, value in details.items()}
+        return replace(self, details=tuple(values.items()))
 
 
 def _error(text: str, *, storage: bool = False) -> ErrorMessage:
@@ -68,7 +70,6 @@ _storage_error = partial(_error, storage=True)
 TABLE_NOT_FOUND = _error("404 TableNotFound: The table specified does not exist.")
 TABLE_ALREADY_EXISTS = _error("409 TableAlreadyExists: The table specified already exists.")
 TABLE_BEING_DELETED = _error("409 TableBeingDeleted: The specified table is being deleted. Try operation later.")
-TABLE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specifed resource name contains invalid characters.")
 
 # -- Entities
 
@@ -121,7 +122,10 @@ ATOM_NOT_SUPPORTED = _error("415 AtomFormatNotSupported: Atom format is not supp
 REQUEST_BODY_TOO_LARGE = _error(
     "413 RequestBodyTooLarge: The request body is too large and exceeds the maximum permissible limit."
 )
-INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.")
+INVALID_XML_VALUE = _error("400 InvalidXmlNodeValue: The value for one of the XML nodes is not in the correct format.")
+INVALID_XML_DOCUMENT = _error("400 InvalidXmlDocument: XML specified is not syntactically valid.").with_details(
+    LineNumber=0, LinePosition=0, Reason=""
+)
 MISSING_XML_NODE = _error("400 MissingRequiredXmlNode: An XML node that's mandatory for this request is not specified.")
 INVALID_QUERY_PARAMETER_VALUE = _error(
     "400 InvalidQueryParameterValue: Value for one of the query parameters specified in the request URI is invalid."
@@ -133,7 +137,8 @@ OUT_OF_RANGE_QUERY_PARAMETER_VALUE = _error(
 MISSING_QUERY_PARAMETER = _error(
     "400 MissingRequiredQueryParameter: A query parameter that's mandatory for this request is not specified."
 )
-RESOURCE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specified resource name contains invalid characters.")
+# The service spells it so
+RESOURCE_NAME_CHARACTERS = _error("400 InvalidResourceName: The specifed resource name contains invalid characters.")
 RESOURCE_NAME_LENGTH = _error(
     "400 OutOfRangeInput: The specified resource name length is not within the permissible limits."
 )
@@ -170,6 +175,10 @@ TOO_MANY_OPERATIONS = _error(
     "400 InvalidInput: The batch request operation exceeds the maximum 100 changes per change set."
 )
 
+CORS_PREFLIGHT_FAILURE = _error(
+    "403 CorsPreflightFailure: CORS not enabled or no matching rule found for this request."
+)
+
 # -- Throttling and timeouts
 
 SERVER_BUSY = _error("503 ServerBusy: The server is busy.")
@@ -187,29 +196,17 @@ NO_AUTHENTICATION_INFORMATION = _error(
     "the www-authenticate header."
 )
 AUTHORIZATION_FAILURE = _error("403 AuthorizationFailure: This request is not authorized to perform this operation.")
-AUTHORIZATION_PERMISSION_MISMATCH = _error(
-    "403 AuthorizationPermissionMismatch: This request is not authorized to perform this operation using this "
-    "permission."
-)
-AUTHORIZATION_RESOURCE_TYPE_MISMATCH = _error(
-    "403 AuthorizationResourceTypeMismatch: This request is not authorized to perform this operation using this "
-    "resource type."
-)
-AUTHORIZATION_SERVICE_MISMATCH = _error(
-    "403 AuthorizationServiceMismatch: This request is not authorized to perform this operation using this service."
-)
+_NOT_USING: Final = "This request is not authorized to perform this operation using this"
+AUTHORIZATION_PERMISSION_MISMATCH = _error(f"403 AuthorizationPermissionMismatch: {_NOT_USING} permission.")
+AUTHORIZATION_RESOURCE_TYPE_MISMATCH = _error(f"403 AuthorizationResourceTypeMismatch: {_NOT_USING} resource type.")
+AUTHORIZATION_SERVICE_MISMATCH = _error(f"403 AuthorizationServiceMismatch: {_NOT_USING} service.")
 WRITES_NOT_ALLOWED = _error("403 InsufficientAccountPermissions: Write operations are not allowed.")
 INVALID_TOKEN = _error(
     "401 InvalidAuthenticationInfo: Server failed to authenticate the request. Please refer to the information in the "
     "www-authenticate header."
 )
-PROTOCOL_MISMATCH = _error(
-    "403 AuthorizationProtocolMismatch: This request is not authorized to perform this operation using this protocol."
-)
-SOURCE_IP_MISMATCH = _error(
-    "403 AuthorizationSourceIPMismatch: This request is not authorized to perform this operation using this source IP "
-    "{address}."
-)
+PROTOCOL_MISMATCH = _error(f"403 AuthorizationProtocolMismatch: {_NOT_USING} protocol.")
+SOURCE_IP_MISMATCH = _error(f"403 AuthorizationSourceIPMismatch: {_NOT_USING} source IP {{address}}.")
 
 # -- Containers and blobs
 
@@ -235,34 +232,23 @@ INVALID_TAGS = _error("400 InvalidTag: The specified tags are invalid.")
 
 # -- Checksums
 
-INVALID_MD5 = _error(
-    "400 InvalidMd5: The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."
-)
-MD5_MISMATCH = _error(
-    "400 Md5Mismatch: The MD5 value specified in the request did not match with the MD5 value calculated by the server."
-)
-INVALID_CRC64 = _error(
-    "400 InvalidCrc64: The CRC64 value specified in the request is invalid. CRC64 value must be 64 bits and base64 "
-    "encoded."
-)
-CRC64_MISMATCH = _error(
-    "400 Crc64Mismatch: The CRC64 value specified in the request did not match with the CRC64 value calculated by the "
-    "server."
-)
+_INVALID: Final = "The {0} value specified in the request is invalid. {0} value must be {1} bits and base64 encoded."
+_MISMATCH: Final = "The {0} value specified in the request did not match with the {0} value calculated by the server."
+INVALID_MD5 = _error(f"400 InvalidMd5: {_INVALID.format('MD5', 128)}")
+MD5_MISMATCH = _error(f"400 Md5Mismatch: {_MISMATCH.format('MD5')}")
+INVALID_CRC64 = _error(f"400 InvalidCrc64: {_INVALID.format('CRC64', 64)}")
+CRC64_MISMATCH = _error(f"400 Crc64Mismatch: {_MISMATCH.format('CRC64')}")
 BOTH_CHECKSUMS = _error(
     "400 BothCrc64AndMd5HeaderPresent: Both x-ms-content-crc64 header and Content-MD5 header are present."
 )
 
 # -- Conditions
 
-CONDITION_NOT_MET = _error("412 ConditionNotMet: The condition specified using HTTP conditional header(s) is not met.")
+_UNMET: Final = "condition specified using HTTP conditional header(s) is not met."
+CONDITION_NOT_MET = _error(f"412 ConditionNotMet: The {_UNMET}")
 NOT_MODIFIED = replace(CONDITION_NOT_MET, status=304)
-SOURCE_CONDITION_NOT_MET = _error(
-    "412 SourceConditionNotMet: The source condition specified using HTTP conditional header(s) is not met."
-)
-TARGET_CONDITION_NOT_MET = _error(
-    "412 TargetConditionNotMet: The target condition specified using HTTP conditional header(s) is not met."
-)
+SOURCE_CONDITION_NOT_MET = _error(f"412 SourceConditionNotMet: The source {_UNMET}")
+TARGET_CONDITION_NOT_MET = _error(f"412 TargetConditionNotMet: The target {_UNMET}")
 UNSATISFIABLE_CONDITION = _error(
     "400 UnsatisfiableCondition: The request includes an unsatisfiable condition for this operation."
 )
@@ -308,21 +294,15 @@ LEASE_ID_MISSING = _error(
     "412 LeaseIdMissing: There is currently a lease on the {resource} and no lease ID was specified in the request."
 )
 LEASE_LOST = _error("412 LeaseLost: A lease ID was specified, but the lease for the {resource} has expired.")
-LEASE_IS_BREAKING = _error(
-    "409 LeaseIsBreakingAndCannotBeAcquired: The lease ID matched, but the lease is currently in breaking state and "
-    "cannot be acquired until it is broken."
-)
-LEASE_CANNOT_BE_CHANGED = _error(
-    "409 LeaseIsBreakingAndCannotBeChanged: The lease ID matched, but the lease is currently in breaking state and "
-    "cannot be changed."
-)
+_MATCHED: Final = "The lease ID matched, but the"
+_BREAKING: Final = f"{_MATCHED} lease is currently in breaking state and cannot be"
+LEASE_IS_BREAKING = _error(f"409 LeaseIsBreakingAndCannotBeAcquired: {_BREAKING} acquired until it is broken.")
+LEASE_CANNOT_BE_CHANGED = _error(f"409 LeaseIsBreakingAndCannotBeChanged: {_BREAKING} changed.")
 LEASE_IS_BROKEN = _error(
-    "409 LeaseIsBrokenAndCannotBeRenewed: The lease ID matched, but the lease has been broken explicitly and cannot be"
-    " renewed."
+    f"409 LeaseIsBrokenAndCannotBeRenewed: {_MATCHED} lease has been broken explicitly and cannot be renewed."
 )
 INFINITE_LEASE_REQUIRED = _error(
-    "412 InfiniteLeaseDurationRequired: The lease ID matched, but the specified lease must be an infinite-duration "
-    "lease."
+    f"412 InfiniteLeaseDurationRequired: {_MATCHED} specified lease must be an infinite-duration lease."
 )
 BLOB_LEASE_NOT_PRESENT = _error("412 LeaseNotPresentWithBlobOperation: There is currently no lease on the blob.")
 BLOB_LEASE_MISMATCH = _error(

@@ -107,47 +107,24 @@ class Where(TypedDict, total=False):
     seed: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Selection:
-    """The values of a `Where`, checked."""
-
-    service: ServiceName | None = None
-    operation: Operation | None = None
-    table: str | None = None
-    queue: str | None = None
-    container: str | None = None
-    partition: str | None = None
-    times: int | None = None
-    after: int = 0
-    probability: float = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.operation is not None:
-            check_operation(self.operation)
-        if len(self.services) > 1:
-            rule = "a request goes to one service, and to one table, queue or container"
-            raise BadInput("where", sorted(self.services), rule, "create a rule for each")
-        _check("times", self.times is None or self.times >= 1, self.times, "must be at least 1")
-        _check("after", self.after >= 0, self.after, "must be at least 0")
-        _check("probability", 0 < self.probability <= 1, self.probability, "must be above 0 and at most 1")
-
-    @property
-    def resources(self) -> dict[str, str]:
-        """The names of the tables, queues or containers, by service."""
-        named = {"table": self.table, "queue": self.queue, "blob": self.container}
-        return {service: name.lower() for service, name in named.items() if name is not None}
-
-    @property
-    def services(self) -> set[str]:
-        """The services that the requests go to, as far as given."""
-        return {*self.resources, self.service} if self.service else {*self.resources}
-
-    @property
-    def info(self) -> tuple[str | None, str | None, str | None, str | None]:
-        """The `RequestInfo` of the affected requests, with None for any value."""
-        service, name = next(iter(self.services), None), next(iter(self.resources.values()), None)
-        return service, self.operation, name, self.partition
+def _checked(where: Where) -> tuple[str | None, str | None, str | None, str | None]:
+    """Return the `RequestInfo` of the affected requests, with None for any value; reject what no request can be."""
+    if unknown := where.keys() - Where.__annotations__.keys():
+        raise TypeError(f"a fault has no options {sorted(unknown)}")
+    if "operation" in where:
+        check_operation(where["operation"])
+    named = {"table": where.get("table"), "queue": where.get("queue"), "blob": where.get("container")}
+    resources = {service: name.lower() for service, name in named.items() if name is not None}
+    services = {*resources, where["service"]} if where.get("service") else {*resources}
+    if len(services) > 1:
+        rule = "a request goes to one service, and to one table, queue or container"
+        raise BadInput("where", sorted(services), rule, "create a rule for each")
+    times, after, probability = where.get("times"), where.get("after", 0), where.get("probability", 1)
+    _check("times", times is None or times >= 1, times, "must be at least 1")
+    _check("after", after >= 0, after, "must be at least 0")
+    _check("probability", 0 < probability <= 1, probability, "must be above 0 and at most 1")
+    name = next(iter(resources.values()), None)
+    return next(iter(services), None), where.get("operation"), name, where.get("partition")
 
 
 def _check(subject: str, holds: bool, value: object, rule: str) -> None:
@@ -161,15 +138,15 @@ class Rule:
     The methods of `Faults` create rules.
     """
 
-    def __init__(self, faults: Faults, fault: Fault, selection: _Selection) -> None:
+    def __init__(self, faults: Faults, fault: Fault, where: Where) -> None:
         self.fault = fault
         self.hits = 0
         """How many requests the fault affected."""
         self._faults = faults
-        self._selection = selection
-        self._wanted = selection.info
+        self._where = where
+        self._wanted = _checked(where)
         self._passed = 0
-        self._random = Random(selection.seed)  # noqa: S311 - chances to be repeated, not secrets
+        self._random = Random(where.get("seed", 0))  # noqa: S311 - chances to be repeated, not secrets
 
     def stop(self) -> None:
         """End the rule; stopping it twice does nothing."""
@@ -177,12 +154,12 @@ class Rule:
 
     def applies_to(self, info: RequestInfo) -> bool:
         """Return whether the fault affects a request, and count it."""
-        if not self._matches(info) or self.hits == self._selection.times:
+        if not self._matches(info) or self.hits == self._where.get("times"):
             return False
-        if self._passed < self._selection.after:
+        if self._passed < self._where.get("after", 0):
             self._passed += 1
             return False
-        if self._random.random() >= self._selection.probability:
+        if self._random.random() >= self._where.get("probability", 1):
             return False
         self.hits += 1
         return True
@@ -298,7 +275,7 @@ class Faults:
         :raises BadInput: a number is out of range, the operation is unknown, or the parts of `where` contradict each
             other
         """
-        rule = Rule(self, fault, _Selection(**where))
+        rule = Rule(self, fault, where)
         with self._lock:
             self.rules += (rule,)
         return rule

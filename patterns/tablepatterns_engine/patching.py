@@ -16,7 +16,7 @@ from tablepatterns.connection import AZURITE_PORTS, CONNECTION_VARIABLE
 from tablepatterns.errors import BadInput, BadTarget
 
 from .account import Engine
-from .http.bearer_token import TrustTokens
+from .http.authorization import TrustTokens
 from .transport import AioEngineTransport, EngineTransport
 
 _ACCOUNT: Final = re.compile(r"(?P<account>[a-z0-9]+)(?:-secondary)?(?:\.z\d+)?\.(?:table|queue|blob)\..+")

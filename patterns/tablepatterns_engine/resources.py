@@ -102,12 +102,16 @@ class Metrics:
     retention: Retention = field(default_factory=Retention)
 
 
+_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH"})
+_ANALYTICS_VERSIONS: Final = frozenset({"1.0", "2.0"})
+
+
 @dataclass(frozen=True, slots=True)
 class CorsRule:
     """A rule for requests from browsers; every list may be empty."""
 
-    allowed_origins: tuple[str, ...] = ()
     allowed_methods: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0
@@ -127,7 +131,12 @@ class ServiceProperties:
     default_version: str | None = None
 
     def check(self) -> None:
-        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days."""
+        """Reject more than five CORS rules, an unknown version or method, or a retention outside 1 to 365 days."""
+        versions = {self.logging.version, self.hour_metrics.version, self.minute_metrics.version}
+        if not versions <= _ANALYTICS_VERSIONS:
+            raise ServiceError(errors.INVALID_XML_VALUE)
+        if any(rule.max_age_in_seconds < 0 or not _METHODS.issuperset(rule.allowed_methods) for rule in self.cors):
+            raise ServiceError(errors.INVALID_XML_VALUE)
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):

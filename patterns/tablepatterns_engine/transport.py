@@ -22,7 +22,7 @@ from typing_extensions import Self
 from .account import Engine
 from .dispatch import AccountApi
 from .faults import READ_TIMEOUT, apply_fault, check_whole
-from .http.bearer_token import TrustTokens
+from .http.authorization import TrustTokens
 from .http.message import Request, Response
 from .http.multipart import read_responses
 

@@ -24,9 +24,6 @@ _ACTOR: Final = re.compile(r"(?P<label>[A-Za-z_]\w*(?:\.\d+)*)(?P<mark>|\*|\?|\+
 _STALL: Final = re.compile(r">(?P<seconds>\d+(?:\.\d+)?)", re.ASCII)
 _FORMS: Final = "write A, A*, A?, A!, A+!, > or >60, with a name of an actor in place of A, and blanks between"
 
-FAULTS: Final = frozenset({"lose", "time out", "crash", "crash after", "stall"})
-"""The kinds of choice that are faults: a crash, a lost response, or a stall."""
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -47,7 +44,8 @@ class Choice:
 
     @property
     def is_fault(self) -> bool:
-        return self.kind in FAULTS
+        """Whether it is a crash, a lost response, or a stall."""
+        return self.kind not in ("go", "wake")
 
     def __str__(self) -> str:
         if self.kind == "stall":

@@ -133,23 +133,10 @@ class Code:
         """The places where threads wait, the longest first."""
         self._swapped_turns: set[tuple[Turn, Turn]] = set()
 
-    def begin(self) -> Node:
-        return self._child(self.start, 0, None, False)
-
     def node_after(
-        self, node: Node, point_index: int, response: ResponseOrError | None = None, *, is_lost: bool = False
+        self, node: Node, point_index: int = 0, response: ResponseOrError | None = None, *, is_lost: bool = False
     ) -> Node:
-        """Return where the code waits after one of its points was settled."""
-        return self._child(node, point_index, response, is_lost)
-
-    def close(self) -> None:
-        """End the coroutines that wait, so that none of their code runs later."""
-        for node in self._places.values():
-            if node.live is not None:
-                self._world.close(node.live.coroutine)
-                node.live = None
-
-    def _child(self, node: Node, point_index: int, response: ResponseOrError | None, is_lost: bool) -> Node:
+        """Return where the code waits after one of its points was settled, or after its start."""
         now = self._world.stamps.now()
         # A request is executed once, and its response kept
         key = point_index, id(response), is_lost, now
@@ -157,6 +144,11 @@ class Code:
         if child is None:
             child = node.children[key] = self._place_of(Node(node, point_index, response, now), is_lost)
         return child
+
+    def close(self) -> None:
+        """End the coroutines that wait, so that none of their code runs later."""
+        for node in self._places.values():
+            self._end_live(node)
 
     def _place_of(self, child: Node, is_lost: bool) -> Node:
         """Return the place with the history of a child, which is the child itself if there was none."""
@@ -201,10 +193,12 @@ class Code:
     def _limit_threads(self) -> None:
         """End the threads that have waited longest; where one is needed again, another one is brought there."""
         while len(self._threads) > _MAX_THREADS:
-            node = self._threads.popleft()
-            if node.live is not None:
-                self._world.close(node.live.coroutine)
-                node.live = None
+            self._end_live(self._threads.popleft())
+
+    def _end_live(self, node: Node) -> None:
+        if node.live is not None:
+            self._world.close(node.live.coroutine)
+            node.live = None
 
     def _live_at(self, node: Node) -> _Live:
         """Return a coroutine that waits at a place; it is taken from there."""

@@ -11,17 +11,15 @@ from azure.data.tables import TableClient as SyncTableClient
 from azure.data.tables.aio import TableClient
 
 from tablepatterns.recipe import finish
-from tablepatterns.sdk.account_sender import is_supported
+from tablepatterns.sdk.account_sender import AccountSender
 
 from .choice import Chance, line_of, parse
 from .code import Unrepeatable
 from .ready_loop import ready_loop
+from .run import ScheduleFailure, attempt, describe_failure, run_to_end
 from .scenario import Check, Errors, MakeActors, Scenario
 from .search import Bound, Explored, Search
-from .trace import ScheduleFailure, attempt, describe_failure, run_to_end
 from .world import World
-
-__all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
 
 T = TypeVar("T")
 
@@ -178,7 +176,7 @@ def _run_stepping(work: Callable[[Chance], T]) -> T:
     # The loop is for the futures in which azure-core prepares transactions
     with ready_loop():
         # Before the first run: this is determined once per process, and would use random ids in that run only
-        finish(is_supported(TableClient))
-        finish(is_supported(SyncTableClient))
+        finish(AccountSender.is_supported(TableClient))
+        finish(AccountSender.is_supported(SyncTableClient))
         with Chance() as chance:
             return work(chance)

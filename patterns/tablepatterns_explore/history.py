@@ -26,9 +26,6 @@ class History(NamedTuple):
     exact_digests: Mapping[Strand, bytes]
     turns: Mapping[Strand, int]
 
-    def turns_of(self, strand: Strand) -> int:
-        return self.turns.get(strand, 0)
-
     @property
     def position(self) -> list[tuple[Strand, bytes]]:
         """Equal for histories after which the actor behaves the same, apart from the names of timestamps."""

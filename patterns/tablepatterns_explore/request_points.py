@@ -37,7 +37,8 @@ def describe_request(request: Request | InnerRequest) -> str:
             return f"transaction of {len(parts)}: {', '.join(map(describe_request, parts))}"
         if description := _describe_table_request(request, path):
             return description
-    return f"{request.method} {path}{_component(address.query)}"
+    components = parse_qs(address.query).get("comp")
+    return f"{request.method} {path}" + (f" ({components[0]})" if components else "")
 
 
 def may_write(request: Request) -> bool:
@@ -76,12 +77,6 @@ def _describe_table_request(request: Request | InnerRequest, path: str) -> str |
     return None
 
 
-def _component(query: str) -> str:
-    """Return the part of a queue or a blob that a request is for, or its action, from `comp`; "" without it."""
-    components = parse_qs(query).get("comp")
-    return f" ({components[0]})" if components else ""
-
-
 def _word(request: Request | InnerRequest) -> str:
     word = _WORDS[request.method]
     is_upsert = request.method in ("PUT", "PATCH", "MERGE") and "if-match" not in request.headers
@@ -117,7 +112,8 @@ class Point:
         self._response = response
 
     def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
-        if in_event_loop():
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
             rule = "it is made in a task of an event loop, which the schedule cannot step"
             hint = "await requests one after another, or use `gather` of the account"
             raise BadInput("request", "in a task", rule, hint)
@@ -140,9 +136,7 @@ class Call(Point):
         self.message = message
         self.since = since
         self.text = describe_request(message)
-        """The description of the request."""
         self.may_write = may_write(message)
-        """Whether it may write."""
         self._exchange = exchange
 
     def content(self) -> str:
@@ -179,14 +173,6 @@ class Sleep(Point):
 
     def __repr__(self) -> str:
         return f"{self.strand} until {int(self.until)}"
-
-
-def in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 T = TypeVar("T")

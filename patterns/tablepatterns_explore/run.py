@@ -1,22 +1,24 @@
-"""Run one schedule, choice by choice."""
+"""Run one schedule, choice by choice, and print one that fails line by line."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 
 from tablepatterns.edm import Ticks
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.clock import SECOND
 from tablepatterns_engine.ledger import Record
 
-from .actors import ActorGroup
-from .choice import Choice, Kind
+from .choice import Choice, Kind, line_of
 from .code import Actor, Node, Unrepeatable
 from .digest import digest_of
 from .execution import FAULTS, Executed
 from .request_points import Call
-from .scenario import Check
+from .scenario import ActorGroup, Check, Scenario
 from .snapshot import Saved
+from .world import World
 
 
 def _result_of(executed: Executed) -> str:
@@ -34,9 +36,6 @@ class Violation(Exception):
         super().__init__(condition)
         self.condition = condition
         self.cause = cause
-
-    def is_like(self, violation: Violation) -> bool:
-        return type(self.cause) is type(violation.cause)
 
 
 class Event(NamedTuple):
@@ -56,6 +55,17 @@ class _Step(NamedTuple):
     records: list[Record]
     length: int
 
+    def path(self) -> list[_Step]:
+        """Return the steps from the start to this one."""
+        steps: list[_Step] = [self]
+        while (before := steps[-1].before) is not None:
+            steps.append(before)
+        return steps[::-1]
+
+    @property
+    def choices(self) -> list[Choice]:
+        return [step.choice for step in self.path() if step.choice is not None]
+
 
 class Position(NamedTuple):
     """The progress of a schedule: everything that is needed to continue it."""
@@ -67,21 +77,6 @@ class Position(NamedTuple):
     last: _Step
     fault_kinds: tuple[Kind, ...]
     preemptions: int
-
-    @property
-    def choices(self) -> list[Choice]:
-        return _choices(self.last)
-
-
-def _steps(last: _Step) -> list[_Step]:
-    steps = [last]
-    while (before := steps[-1].before) is not None:
-        steps.append(before)
-    return steps[::-1]
-
-
-def _choices(last: _Step) -> list[Choice]:
-    return [step.choice for step in _steps(last) if step.choice is not None]
 
 
 class Run:
@@ -119,7 +114,7 @@ class Run:
     def begin(self) -> None:
         """Let every actor run until it waits for the first time."""
         for actor in self.actors:
-            self._reach(actor, actor.code.begin())
+            self._reach(actor, actor.code.node_after(actor.node))
         self._pass_time()
 
     def position(self) -> Position:
@@ -137,11 +132,11 @@ class Run:
 
     @property
     def choices(self) -> list[Choice]:
-        return _choices(self._last)
+        return self._last.choices
 
     @property
     def events(self) -> list[Event]:
-        return [event for step in _steps(self._last) for event in step.events]
+        return [event for step in self._last.path() for event in step.events]
 
     def state(self) -> bytes:
         """Return the digest of everything that the rest of the schedule and the checks depend on."""
@@ -205,7 +200,7 @@ class Run:
             self._wait_for_sleepers()
         elif choice.kind == "stall":
             self._add_event("", f"every actor stalls for {choice.seconds:g} s")
-            self._wait_until(Ticks(self.account.now + round(choice.seconds * SECOND)))
+            self._go_to(self.account.at(Ticks(self.account.now + round(choice.seconds * SECOND))))
         else:
             actor = next(actor for actor in self.running if actor.name == choice.actor)
             (self._crash if choice.kind == "crash" else self._send)(choice, actor)
@@ -245,7 +240,7 @@ class Run:
         # A check may use the account, such as to drain a queue
         world.snapshots.note_changes()
         world.turn_to("check")
-        world.ledger.show(record for step in _steps(self._last) for record in step.records)
+        world.ledger.show(record for step in self._last.path() for record in step.records)
         world.are_actors_read = False
         try:
             if check(world) is False:
@@ -274,7 +269,7 @@ class Run:
             for index, point in enumerate(actor.points)
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
-        sender = f"{choice.label}, request {actor.node.history.turns_of(call.strand)}"
+        sender = f"{choice.label}, request {actor.node.history.turns.get(call.strand, 0)}"
         executed, after = self.group.executions.execute(self.account, call, sender, choice.kind)
         self._go_to(after)
         self._last.records.extend(executed.records)
@@ -311,7 +306,73 @@ class Run:
         woken = [actor.name for actor in self.running if any(sleep.until == until for sleep in actor.sleeps)]
         pause = Ticks(until) - self.account.now
         self._add_event("", f"{pause / SECOND:g} s pass, until {' and '.join(woken)} can continue")
-        self._wait_until(max(until, self.account.now))
+        self._go_to(self.account.at(max(until, self.account.now)))
 
-    def _wait_until(self, now: Ticks) -> None:
-        self._go_to(self.account.at(now))
+
+class ScheduleFailure(Exception):
+    """A schedule with which something is wrong, at the point where it is."""
+
+    def __init__(self, run: Run, violation: Violation) -> None:
+        super().__init__(violation.condition)
+        self.violation = violation
+        self.choices: Sequence[Choice] = tuple(run.choices)
+        self.events: Sequence[Event] = tuple(run.events)
+        self.endings = run.endings()
+        self.cost = run.faults, run.preemptions, len(run.choices)
+        """How much goes wrong: faults, preemptions, and how long it is."""
+
+
+@contextmanager
+def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
+    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it."""
+    group = ActorGroup(scenario, world)
+    run = Run(group)
+    try:
+        run.begin()
+        yield run
+    except Violation as violation:
+        raise ScheduleFailure(run, violation) from violation
+    finally:
+        group.close()
+
+
+def run_to_end(run: Run) -> None:
+    """Let one actor after the other run to its end, and check the world."""
+    while run.running:
+        run.check_always()
+        run.take(run.turns()[0])
+    run.check_always()
+    run.check_end()
+
+
+_WIDEST: Final = 88
+
+
+def describe_failure(failure: ScheduleFailure) -> str:
+    """Return who did what, what came of it, what is wrong then, and how to reproduce it."""
+    cause = failure.violation.cause
+    # What pytest adds to an assertion is told with the cause itself
+    error_line = next(iter(str(cause).splitlines()), type(cause).__name__)
+    headline = f"{failure.violation.condition}: {error_line}"
+    faults, preemptions, _ = failure.cost
+    cost = f"{_count_text(faults, 'fault')}, {_count_text(preemptions, 'preemption')}"
+    replay_line = f"reproduce with: replay(make, {line_of(failure.choices)!r}, ...)"
+    return "\n".join([headline, "", *_format_events(failure), "", f"{failure.endings}; {cost}", replay_line])
+
+
+def _format_events(failure: ScheduleFailure) -> list[str]:
+    actions = [
+        event.action if len(event.action) <= _WIDEST else event.action[: _WIDEST - 1] + "…" for event in failure.events
+    ]
+    names = max((len(event.label) for event in failure.events), default=0)
+    width = max(
+        (len(action) for action, event in zip(actions, failure.events, strict=True) if event.outcome), default=0
+    )
+    return [
+        f"  {event.label:<{names}}  {action:<{width}}  {event.outcome}".rstrip()
+        for action, event in zip(actions, failure.events, strict=True)
+    ]
+
+
+def _count_text(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

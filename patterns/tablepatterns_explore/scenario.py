@@ -1,8 +1,9 @@
-"""A scenario: its actors, and the invariant that must hold."""
+"""A scenario: the invariant that must hold, and its actors, which are created as often as needed."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, count
@@ -14,12 +15,14 @@ from azure.core.exceptions import HttpResponseError, ServiceRequestError, Servic
 from tablepatterns.argument_types import is_async, is_generator
 from tablepatterns.errors import BadInput
 
-from .code import Actor
+from .code import Actor, Code, Unrepeatable, Unstarted
+from .execution import Executions
+from .shared_objects import SharedObjects
+from .snapshot import Saved
 from .sync_actor import SyncActor
 from .world import World
 
-Code: TypeAlias = Coroutine[Any, Any, Any]
-Program: TypeAlias = Code | Callable[[], object]
+Program: TypeAlias = Coroutine[Any, Any, Any] | Callable[[], object]
 """What an actor does: a coroutine, or a plain function on a sync account."""
 MakeActors: TypeAlias = Callable[[World], Iterable[Program] | Mapping[str, Program]]
 """Creates the actors of one schedule, and the state that they start from."""
@@ -39,7 +42,7 @@ class Scenario:
     always: Check | None = None
     expected: Errors = ()
 
-    def actors(self, world: World) -> dict[str, Code]:
+    def actors(self, world: World) -> dict[str, Coroutine[Any, Any, Any]]:
         """Return new, unstarted coroutines of the actors, by name."""
         actors = _actors_by_name(self.make(world))
         if not actors:
@@ -78,3 +81,68 @@ def _actors_by_name(actors: Iterable[Program] | Mapping[str, Program]) -> dict[s
     # A to Z, then A1, B1 and so on
     names = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_uppercase)
     return dict(zip(names, actors, strict=False))
+
+
+class ActorGroup:
+    """The actors of a scenario in one world, whose account is emptied, and the state of the account before they begin.
+
+    :param keeps_histories: whether what an actor did before it ended matters, besides the account and its result
+    """
+
+    def __init__(self, scenario: Scenario, world: World, *, keeps_histories: bool = True) -> None:
+        self.keeps_histories = keeps_histories
+        self.scenario = scenario
+        self.world = world
+        self._unstarted: defaultdict[str, list[Unstarted]] = defaultdict(list)
+        names = self._create_actors()
+        self.start: Saved = self.world.snapshots.save()
+        self.records = tuple(self.world.ledger.records)
+        """The requests that were sent to create them."""
+        self.executions = Executions(world)
+        self.checked_states: set[object] = set()
+        """The states for which a check is known to hold."""
+        self.codes = [Code(name, self.world, self._new_coroutine) for name in names]
+
+    @property
+    def shares_objects(self) -> bool:
+        """Whether actors share something besides the account, and have changed it."""
+        return any(code.shares_objects for code in self.codes)
+
+    @property
+    def reorderings(self) -> int:
+        """How often turns of independent calls led to the same place in another order for the first time."""
+        return sum(code.reorderings for code in self.codes)
+
+    def close(self) -> None:
+        """End all coroutines, so that none of their code runs later."""
+        for code in self.codes:
+            code.close()
+        for coroutines in self._unstarted.values():
+            for coroutine, _ in coroutines:
+                coroutine.close()
+
+    def _new_coroutine(self, name: str) -> Unstarted:
+        """Return an unstarted coroutine of an actor; if none is left, create all actors again."""
+        if not self._unstarted[name]:
+            snapshots = self.world.snapshots
+            current_state = snapshots.current
+            names = self._create_actors()
+            is_same = snapshots.save().digest == self.start.digest
+            snapshots.go_to(current_state)
+            if not is_same or names != [code.name for code in self.codes]:
+                raise Unrepeatable
+        return self._unstarted[name].pop()
+
+    def _create_actors(self) -> list[str]:
+        self.world.empty()
+        self.world.turn_to("make")
+        coroutines = self.scenario.actors(self.world)
+        if self.world.has_prepared:
+            # They may know what the ones made later, without these requests, cannot know
+            for coroutine in coroutines.values():
+                coroutine.close()
+            return self._create_actors()
+        shared = SharedObjects((self.scenario.invariant, self.scenario.always), coroutines.values())
+        for name, coroutine in coroutines.items():
+            self._unstarted[name].append((coroutine, shared))
+        return list(coroutines)

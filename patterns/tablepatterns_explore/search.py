@@ -14,13 +14,11 @@ from typing import Final, NamedTuple, TypeAlias
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.clock import SECOND
 
-from .actors import ActorGroup
 from .choice import Chance, Choice, line_of
 from .code import Unrepeatable
 from .digest import digest_of
-from .run import Position, Run, Violation
-from .scenario import Scenario
-from .trace import ScheduleFailure, attempt, run_to_end
+from .run import Position, Run, ScheduleFailure, Violation, attempt, run_to_end
+from .scenario import ActorGroup, Scenario
 from .world import World
 
 
@@ -152,7 +150,12 @@ class Explored:
 class Search:
     """A search for a schedule that breaks a condition. It raises `ScheduleFailure` if there is one.
 
-    A schedule is stopped when it reaches a state of another one, which tries everything that can follow.
+    A schedule is stopped when it reaches a state of another one, which tries everything that can follow. What is still
+    to be tried is in a heap, by faults, then preemptions, then age, so the first schedule that fails has the fewest of
+    these. Each branch holds the position before its choice, so that no request before it is repeated.
+
+    This is right as long as actors depend only on their responses, the time and their random draws. An actor that turns
+    out to depend on more raises `Unrepeatable`, and `explore` searches again without what relied on that.
 
     :param shares_actors: whether the schedules share one group of actors, so that the position before a choice is
         restored and each part of an actor's code runs once for each history. Otherwise each schedule is repeated from
@@ -267,12 +270,12 @@ class Search:
         if position is None:
             return
         try:
-            for choice in position.choices:
+            for choice in position.last.choices:
                 run.repeat(choice)
             if run.state() != position.state:
                 raise Unrepeatable
         except Unrepeatable:
-            rule = f"its actors did something else when the schedule {line_of(position.choices)!r} was repeated"
+            rule = f"its actors did something else when the schedule {line_of(position.last.choices)!r} was repeated"
             hint = "let them learn only from responses, and from the account's `now`, `random` and `uuid4`"
             raise BadInput("make", self._scenario.make, rule, hint) from None
 
@@ -360,7 +363,9 @@ def follow(choices: Sequence[Choice], start_run: Attempt) -> ScheduleFailure | N
 def _simpler_failures(failure: ScheduleFailure, start_run: Attempt) -> Iterator[ScheduleFailure]:
     for choices in _simpler_schedules(failure.choices):
         candidate = follow(choices, start_run)
-        if candidate and candidate.cost < failure.cost and candidate.violation.is_like(failure.violation):
+        if candidate is None or candidate.cost >= failure.cost:
+            continue
+        if type(candidate.violation.cause) is type(failure.violation.cause):
             yield candidate
 
 

@@ -62,7 +62,7 @@ def _places(value: Any, seen_ids: set[int]) -> Iterator[_Place]:
     elif isinstance(value, FunctionType):
         yield from _places_of_function(unwrap(value), seen_ids)
     elif issubclass(type(value), _CONTAINERS):
-        yield partial(_itself, value)
+        yield lambda: value
         for part in value.values() if issubclass(type(value), dict) else value:
             yield from _places(part, seen_ids)
     elif hasattr(value, "__dict__") and not isinstance(value, type) and _is_of_user(type(value)):
@@ -84,10 +84,6 @@ def _places_of_function(function: FunctionType, seen_ids: set[int]) -> Iterator[
 
 def _is_of_user(thing: Any) -> bool:
     return not f"{thing.__module__}.".startswith(_OURS)
-
-
-def _itself(value: object) -> object:
-    return value
 
 
 def _contents(cell: CellType) -> object:

@@ -212,15 +212,12 @@ class Snapshots:
             yield from ((place, value) for place, value in self._walk() if place.is_within(scope))
             return
         places = dict.fromkeys(place for place in self.current.values if place.is_within(scope))
-        places[self._resource(scope.service, scope.resource)] = None
+        part = self._engine.tables if scope.service == "table" else self._engine.queues
+        places[self._place(part, 0, f"_{scope.service}s", scope.resource, scope.service)] = None
         for place in places:
             value = place.get()
             if place.key is None or value is not None:
                 yield place, value
-
-    def _resource(self, service: str, key: str) -> _Place:
-        part = self._engine.tables if service == "table" else self._engine.queues
-        return self._place(part, 0, f"_{service}s", key, service)
 
     def _place(self, part: Any, number: int, name: str, key: str | None, service: str) -> _Place:
         index = id(part), name, key
@@ -260,7 +257,7 @@ class Snapshots:
     def _saver_of(self, kind: Any) -> Callable[[Any], _SavedValue]:
         savers: list[tuple[Any, Callable[[Any], _SavedValue]]] = [
             (_ATOMS, self._save_atom),
-            (_PARTS, self._save_identity),
+            (_PARTS, lambda value: _SavedValue(digest_of(id(value)), b"", lambda: value)),
             (count, self._save_count),
             (Queue, self._save_queue),
             (Random, lambda value: _SavedValue(*self._digests(repr(value.getstate())), partial(copy, copy(value)))),
@@ -278,7 +275,7 @@ class Snapshots:
         key = _class_of(value), value
         saved = self._atoms.get(key)
         if saved is None:
-            saved = self._atoms[key] = _SavedValue(*self._digests(repr(value)), partial(_identity, value))
+            saved = self._atoms[key] = _SavedValue(*self._digests(repr(value)), lambda: value)
         return saved
 
     def _save_list(self, value: list[Any]) -> _SavedValue:
@@ -318,9 +315,6 @@ class Snapshots:
             named_digest=digest_of(saved.named_digest, [self._save_value(message).named_digest for message in messages])
         )
 
-    def _save_identity(self, value: Any) -> _SavedValue:
-        return _SavedValue(digest_of(id(value)), b"", partial(_identity, value))
-
     def _save_count(self, value: Any) -> _SavedValue:
         # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)",
         # is all that tells the next one: since Python 3.14 it cannot be copied
@@ -331,13 +325,13 @@ class Snapshots:
         if (constant := self._constants.get(id(value))) is not None:
             return constant[1]
         exact_digest, named_digest = self._digests(repr(_plain(value)))
-        if parts := _parts_in(value):
+        # Such as the rules of the engine's faults
+        elements = cast("tuple[object, ...]", value) if issubclass(_class_of(value), tuple) else ()
+        if parts := [id(element) for element in elements if isinstance(element, _PARTS)]:
             exact_digest = digest_of(exact_digest, parts)
         if isinstance(value, Message):
             _, named_digest = self._digests(repr(_plain(value._replace(number=0))))
-        saved = self._values.setdefault(
-            exact_digest, _SavedValue(exact_digest, named_digest, partial(_identity, value))
-        )
+        saved = self._values.setdefault(exact_digest, _SavedValue(exact_digest, named_digest, lambda: value))
         self._constants[id(value)] = value, saved
         return saved
 
@@ -355,12 +349,6 @@ class Snapshots:
         return digest_of(text), digest_of(self._stamps.replace_stamps(text))
 
 
-def _parts_in(value: object) -> list[int]:
-    """Return which parts of the engine are in a tuple, such as the rules of its faults."""
-    values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
-    return [id(element) for element in values if isinstance(element, _PARTS)]
-
-
 def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str, _SavedValue] | None = None) -> Any:
     revived = kind.__new__(kind)
     for name, attribute in attributes.items():
@@ -372,10 +360,6 @@ def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str
 
 def _class_of(value: object) -> Any:
     return type(value)
-
-
-def _identity(value: Any) -> Any:
-    return value
 
 
 def _order(key: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from copy import copy
@@ -9,7 +10,8 @@ from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from threading import get_ident
-from typing import Any, Final, Protocol, TypeVar
+from types import coroutine
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
@@ -31,7 +33,6 @@ from tablepatterns_engine.ledger import Ledger, Record
 from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 from .choice import Chance
-from .concurrent_calls import run_concurrently
 from .digest import Stamps
 from .history import Learner
 from .request_points import Call, Completion, Crashed, Point, Sleep, advance
@@ -57,7 +58,7 @@ class SteppedLock:
         self._is_held = False
 
     async def __aenter__(self) -> None:
-        self._world.note_lock()
+        self._world.learner.locks += 1
         while self._is_held:
             await self._world.sleep(_LOOK_SECONDS)
         self._is_held = True
@@ -289,7 +290,7 @@ class World:
         if isinstance(point, Call):
             point.settle(point.execute())
         elif isinstance(point, Sleep):
-            self.pass_until(point.until)
+            self.stamps.advance(max(0, point.until - self.stamps.now()) / SECOND)
 
     def prepare(self, work: Coroutine[Any, Any, Any] | Callable[[], object]) -> None:
         """Run a coroutine as `run` does, or call a plain function, but once for all schedules.
@@ -383,33 +384,20 @@ class World:
     def now(self) -> datetime:
         """Return the time; the code that asks has learned it."""
         now = self.stamps.now()
-        self._learner.learn(now)
+        self.learner.learn(now)
         return now.datetime()
 
     def _check_running(self) -> None:
-        if self._learner.has_crashed:
+        if self.learner.has_crashed:
             raise Crashed
 
     @contextmanager
     def within(self, index: int) -> Generator[None, None, None]:
         """Let what happens be done by one of the concurrent calls of the running code."""
-        with self._learner.within(index):
-            self._chance.turn_to(self._learner.turn())
+        with self.learner.within(index):
+            self._chance.turn_to(self.learner.turn())
             yield
-        self._chance.turn_to(self._learner.turn())
-
-    @property
-    def locks(self) -> int:
-        """How many locks the running code has taken in this turn."""
-        return self._learner.locks
-
-    def note_lock(self) -> None:
-        """Note that the running code takes a lock, so that it shares something with concurrent calls."""
-        self._learner.locks += 1
-
-    def note_order(self, index: int) -> None:
-        """Note that the order matters in which concurrent calls of the running code continued, the last at an index."""
-        self._learner.note_order(index)
+        self._chance.turn_to(self.learner.turn())
 
     # -- what the schedule does
 
@@ -424,13 +412,9 @@ class World:
 
     def turn_to(self, who: str, learner: Learner | None = None) -> None:
         """Let everything that happens from now on be done by this one."""
-        self._learner = learner or Learner(who)
+        self.learner = learner or Learner(who)
         self._chance.turn_to(who)
         self.stamps.turn_to(who)
-
-    def pass_until(self, moment: Ticks) -> None:
-        """Move the clock to a moment, if that is not past."""
-        self.stamps.advance(max(0, moment - self.stamps.now()) / SECOND)
 
     def close(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Stop a coroutine where it is: nothing that it would still send is sent."""
@@ -439,3 +423,94 @@ class World:
         self.turn_to("the end", learner)
         with suppress(Crashed):
             coroutine.close()
+
+
+async def run_concurrently(
+    world: World, calls: Sequence[Coroutine[Any, Any, T]], limit: int, *, are_independent: bool
+) -> list[T]:
+    """Run calls at once, `limit` at a time, and return their results in the order given.
+
+    The schedule decides which of them continues. If one fails, no others are started, the running ones are awaited, and
+    the first error is raised.
+
+    :param are_independent: whether they pass nothing to each other except through the account, so that each of them
+        behaves the same in every order of the others
+    """
+    try:
+        group = _ConcurrentCalls(world, calls, max(limit, 1), are_independent=are_independent)
+        while group.owners:
+            group.resume(await _any_of(tuple(group.owners)))
+        return group.results()
+    finally:
+        # Those that never began, and after the actor's death all of them
+        for call in calls:
+            call.close()
+
+
+@coroutine
+def _any_of(points: tuple[Point, ...]) -> Generator[tuple[Point, ...], Point, Point]:
+    """Wait at several points at once, and return the settled one."""
+    return (yield points)
+
+
+class _ConcurrentCalls(Generic[T]):
+    """Concurrent calls, and the point at which each of them waits."""
+
+    def __init__(
+        self, world: World, calls: Sequence[Coroutine[Any, Any, T]], limit: int, *, are_independent: bool
+    ) -> None:
+        self.owners: dict[Point, int] = {}
+        self._world = world
+        self._calls = calls
+        self._are_independent = are_independent
+        self._results: dict[int, T] = {}
+        self._error: Exception | None = None
+        self._free_slots = limit
+        self._pending = deque(range(len(calls)))
+        self._admit()
+
+    def resume(self, point: Point) -> None:
+        """Step the call that waited at a point, which is settled now."""
+        index = self.owners[point]
+        self._step(index, point)
+        self._admit()
+        # Which error is the first depends on the order, and so does which calls still begin
+        if self._error is not None or not self._are_independent:
+            self._world.learner.note_order(index)
+
+    def results(self) -> list[T]:
+        """Return the results, or raise the first error."""
+        if self._error is not None:
+            raise self._error
+        return [self._results[index] for index in range(len(self._calls))]
+
+    def _admit(self) -> None:
+        while self._pending and self._free_slots and self._error is None:
+            self._free_slots -= 1
+            self._step(self._pending.popleft())
+
+    def _step(self, index: int, point: Point | None = None) -> None:
+        earlier_points = {waiting for waiting, owner in self.owners.items() if owner == index}
+        self.owners = {waiting: owner for waiting, owner in self.owners.items() if owner != index}
+        locks = self._world.learner.locks
+        with self._world.within(index):
+            points = self._advance_call(index, point)
+        # A lock protects something that the calls share
+        self._are_independent &= self._world.learner.locks == locks
+        for waiting in points:
+            if waiting not in earlier_points:
+                waiting.strand = (index + 1, *waiting.strand)
+            self.owners[waiting] = index
+        self._free_slots += not points
+
+    def _advance_call(self, index: int, point: Point | None) -> tuple[Point, ...]:
+        """Step a call, and return the points where it waits; none if it has ended."""
+        try:
+            stop = advance(self._calls[index], point)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised once the others have ended
+            self._error = self._error or error
+            return ()
+        if isinstance(stop, Completion):
+            self._results[index] = stop.value
+            return ()
+        return stop

@@ -19,7 +19,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document, shows_progress
+from tablepatterns.cli.output import (
+    WRONG_USE,
+    Result,
+    command,
+    console,
+    fail,
+    print_document,
+    progress_bars,
+    shows_progress,
+)
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import importing
 from tablepatterns.figures import count
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 100
 _MANY: Final = 300
+_FIRST: Final = 12
+"""The number of findings from estimates that are shown while a review measures."""
 """A review of so many access patterns takes so long that it is announced."""
 
 
@@ -181,7 +192,8 @@ class _Review:
 @contextmanager
 def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     """Show how many access patterns have been measured; without a terminal, announce a review that takes long."""
-    from .reviewer import MAX_TESTS
+    from .report.formatting import SEVERITIES, plain
+    from .reviewer import MAX_TESTS, first_findings
 
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
     if not shows_progress(err):
@@ -190,14 +202,16 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
             err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
         yield lambda measured: None
         return
-    with err.status(f"Reviewing {count(declared)} access patterns") as status:
+    for finding in first_findings(design)[:_FIRST]:
+        err.print(f"estimated: {SEVERITIES[finding.severity]}: {plain(finding.subject)}: {finding.rule}", style="dim")
+    with progress_bars(transient=True) as progress:
+        task = progress.add_task(f"Measuring {count(declared)} access patterns", total=declared)
 
         def show(measured: int) -> None:
-            if measured <= declared:
-                status.update(f"Reviewing: {count(measured)} of {count(declared)} access patterns measured")
-            else:
+            progress.update(task, completed=measured)
+            if measured > declared:
                 tests = f"{count(measured - declared)} of at most {count(MAX_TESTS)} measurements"
-                status.update(f"Testing changes: {tests}")
+                progress.update(task, description=f"Testing changes: {tests}", total=None)
 
         yield show
 

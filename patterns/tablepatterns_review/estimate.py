@@ -15,12 +15,26 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 from .design.model import DeclaredSet, Design, Query, Shape
 from .key_parts import pieces_of
 from .kinds import kind_of
-from .measure.sample import RANGE_SHARE, equal, found_by, range_share, values_in
-from .planner import Way, terms_of
+from .measure.sample import (
+    RANGE_SHARE,
+    asked_values,
+    equal,
+    equal_names,
+    found_by,
+    range_share,
+    shared,
+    values_in,
+    values_of,
+)
+from .planner import Way, mistakes_of, names_period, terms_of
 
+_NEVER: Final = ("eq", "gt", "ge")
+"""The operators that are never true for values of another type."""
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
 """The assumed number of entities that the service reads in five seconds, after which it ends a page."""
+_RANKS: Final = 10_000
+"""The number of the most frequent values whose pages are counted; the others take one page each."""
 
 
 def pages(returned: float, examined: float) -> float:
@@ -30,6 +44,26 @@ def pages(returned: float, examined: float) -> float:
     (1, 2, 1000000)
     """
     return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
+
+
+def mean_pages(shape: Shape, query: Query, returned: float, examined: float) -> float:
+    """Return the mean number of pages of a query that returns and reads so many rows on average.
+
+    A value that many entities have takes several pages, even if the mean value takes one.
+    """
+    single = equal_names(query)
+    skewed = max(single, key=lambda name: values_of(shape, name).exponent, default=None)
+    if skewed is None or query.take is not None:
+        return pages(returned, examined)
+    values, requested = values_of(shape, skewed), asked_values(shape, skewed, single, query.skew)
+    mean, total, left = shared(values, requested), 0.0, 1.0
+    for rank in range(1, min(values.count, _RANKS) + 1):
+        factor = values.share(rank) / mean
+        number = pages(returned * factor, examined * factor)
+        if number == 1:
+            break
+        total, left = total + number * requested.share(rank), left - requested.share(rank)
+    return total + max(0.0, left)
 
 
 @dataclass(frozen=True)
@@ -85,7 +119,7 @@ class SizedDesign:
             within = min(within, wanted * within / max(1.0, matching))
         tables = self._tables_in(declared_set, query, take)
         parts = buckets * tables
-        requests = parts * pages(wanted / parts, within / parts)
+        requests = parts * mean_pages(shape, query, wanted / parts, within / parts)
         more = wanted if way.completes else 0.0
         away = more if way.is_eventual else 0.0
         return Estimate(within + more, wanted + more, requests + more, buckets * tables + away)
@@ -124,6 +158,9 @@ class SizedDesign:
 
     def _matching(self, declared_set: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; approximate for `or` and `not`."""
+        mistakes = [comparison for comparison, _ in mistakes_of(declared_set, query.filter or "true")]
+        if any(comparison in terms_of(expression) and comparison.operator in _NEVER for comparison in mistakes):
+            return 0.0
         shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
         equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
         if "RowKey" in equal_names and "PartitionKey" not in equal_names:
@@ -181,7 +218,7 @@ class SizedDesign:
     def _tables_searched(self, declared_set: DeclaredSet, query: Query) -> float:
         """Return how many period tables are searched for an entity: half of them, if its time is unknown."""
         at = kind_of(declared_set).time_field(declared_set)
-        if at is None or query.known.get(at) == "=":
+        if at is None or names_period(declared_set, query):
             return 1.0
         return 1 + (1 + self.tables[declared_set.name]) / 2
 
@@ -189,7 +226,7 @@ class SizedDesign:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         at = kind_of(declared_set).time_field(declared_set)
         how = None if at is None else query.known.get(at)
-        if at is None or how == "=":
+        if at is None or names_period(declared_set, query):
             return 1.0
         tables = self.tables[declared_set.name]
         if how is not None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from string import Formatter
+from typing import Final
 
 from tablepatterns.key import Key
 from tablepatterns.key.formats import format_of
+
+from .design.model import DAY
 
 
 @dataclass(frozen=True)
@@ -46,3 +50,19 @@ def pieces_of_key(key: Key) -> Sequence[Piece]:
 
 def _piece(literal: str, name: str | None, spec: str) -> Piece:
     return Piece(literal, name, spec, format_of(name, spec).width) if name else Piece(literal)
+
+
+_SPANS: Final = {
+    "Y": (365.25 * DAY, "year"),
+    "m": (30.44 * DAY, "month"),
+    "d": (float(DAY), "day"),
+    "H": (3600.0, "hour"),
+    "M": (60.0, "minute"),
+    "S": (1.0, "second"),
+}
+
+
+def span_of(piece: Piece) -> tuple[float, str]:
+    """Return how long a time in a key stays the same, in seconds and in words."""
+    directives = re.findall("%(.)", piece.spec)
+    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))

@@ -154,14 +154,12 @@ class Measured:
 class PartitionLoad(_Day):
     """The load of one partition in entities per second, for each step of a day.
 
-    :param throttled: the share of its load that exceeds the target, from 0 to 1
     :param share: its share of the load of its table, from 0 to 1
     """
 
     table: str
     partition: str
     rates: tuple[float, ...] = field(metadata=_json(None))
-    throttled: float
     share: float
 
 
@@ -289,13 +287,13 @@ class Consistency:
 
 @dataclass(frozen=True)
 class Effect:
-    """The figures of a design or a call that a change can improve.
+    """The figures of an access pattern, a set or a design that a change can improve.
 
-    :param per: `call` for the figures of one access pattern, `second` for those of the whole design
+    :param per: `call` for the figures of one access pattern, `second` for those of a set or the whole design
     :param requests: the number of round trips
     :param examined: the number of entities that the service reads
-    :param cost_a_month: the cost of the whole design per month
-    :param busiest: the load of the busiest partition, as a share of its target
+    :param cost_a_month: the cost of the access pattern, the set or the whole design per month
+    :param busiest: the load of the busiest partition of the table or the whole design, as a share of its target
     """
 
     per: Literal["call", "second"]
@@ -437,6 +435,7 @@ class Reviewed:
     """The complete result of a review, with the worst findings first.
 
     :param consistency: where it is not the usual: readers see the last write, and a crash leaves all of it or nothing
+    :param together: the figures of the design without and with all changes of the findings; empty without a change
     :param simulation: a stored sample of the design, on which each access pattern was carried out; None before that
     """
 
@@ -450,6 +449,7 @@ class Reviewed:
     bill: Bill
     consistency: tuple[Consistency, ...]
     findings: tuple[Finding, ...]
+    together: tuple[Effect, ...] = ()
     simulation: Simulation | None = None
 
     @property

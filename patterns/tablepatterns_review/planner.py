@@ -6,29 +6,57 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 from operator import attrgetter
 from typing import Final
+from uuid import UUID
 
+from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign
-from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, parse
+from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, comparisons, literal, parse
 from tablepatterns.key import Key
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.storage import connect
 from tablepatterns_engine import Engine
 
-from .design.model import DeclaredSet, Field, FieldType, Match, Query
-from .key_parts import Piece, pieces_of, pieces_of_key
+from .design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
+from .key_parts import Piece, pieces_of, pieces_of_key, span_of
 from .kinds import kind_of
 from .kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
 _ARGUMENTS: Final[Mapping[Match, str]] = {"range": "between(...)", "prefix": "prefix(...)"}
+_TYPES: Final[Mapping[FieldType, type]] = {
+    "string": str,
+    "int32": int,
+    "int64": Int64,
+    "double": float,
+    "boolean": bool,
+    "datetime": Ticks,
+    "guid": UUID,
+    "binary": bytes,
+}
+_ARTICLES: Final[Mapping[FieldType, str]] = {
+    **{name: f"a {name}" for name in _TYPES},
+    "string": "text",
+    "int32": "an int32",
+    "int64": "an int64",
+    "datetime": "a timestamp",
+    "guid": "a GUID",
+}
+_PROMOTED: Final[Mapping[type, tuple[type, ...]]] = {int: (Int64, float), Int64: (float,)}
+"""The types of properties that a literal of another type is compared with by value."""
+_SYSTEM_TYPES: Final[Mapping[str, FieldType]] = {
+    "PartitionKey": "string",
+    "RowKey": "string",
+    "Timestamp": "datetime",
+}
 _FORMATS: Final[Mapping[FieldType, str]] = {
     "int32": "010d",
     "int64": "019d",
@@ -162,7 +190,33 @@ def new_index(declared_set: DeclaredSet, query: Query) -> IntraPartitionIndex | 
 
 def known_fields(declared_set: DeclaredSet, query: Query) -> Mapping[str, Match]:
     """Return the fields that a query gives values for; of a filter, those that it compares outside `or` and `not`."""
-    return query.known if query.filter is None else _compared_fields(query.filter, declared_set.key)
+    if query.filter is None:
+        return query.known
+    mistaken = {comparison.name for comparison, _ in mistakes_of(declared_set, query.filter)}
+    compared = _compared_fields(query.filter, declared_set.key)
+    return {name: how for name, how in compared.items() if name not in mistaken}
+
+
+def mistakes_of(declared_set: DeclaredSet, text: str) -> list[tuple[Comparison, str]]:
+    """Return the comparisons of a filter that have the same result for every entity, each with the reason."""
+    comparisons_of = comparisons(parse(text))
+    return [(one, reason) for one in comparisons_of if (reason := _mistake(declared_set, one)) is not None]
+
+
+def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
+    name, fields = comparison.name, declared_set.shape.fields
+    known: dict[str, FieldType] = {**{field: fields[field].type for field in fields}, **_SYSTEM_TYPES}
+    if name in known:
+        stored = known[name]
+        is_comparable = _TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))
+        sent = next(_ARTICLES[field_type] for field_type, kind in _TYPES.items() if kind is comparison.kind)
+        return None if is_comparable else f"{name} is {_ARTICLES[stored]}, and {literal(comparison.value)} is {sent}"
+    if kind_of(declared_set).is_wide or "points" in declared_set.settings:
+        # Entities have more properties than those declared
+        return None
+    similar = get_close_matches(name.lower(), [other.lower() for other in known], 1)
+    meant = next((f"; {other} is meant" for other in known if [other.lower()] == similar), "")
+    return f"no entity has a property {name}{meant}"
 
 
 @lru_cache(maxsize=256)
@@ -187,6 +241,18 @@ def knows_partition(declared_set: DeclaredSet, query: Query) -> bool:
         return query.filter is None or "PartitionKey" in query.filter
     known = known_fields(declared_set, query)
     return all(known.get(name) == "=" for name in _without_bucket(declared_set, declared_set.key.partition_fields))
+
+
+def names_period(declared_set: DeclaredSet, query: Query) -> bool:
+    """Whether a query tells the period table of its entities: by their time, or by a day or an hour in their key."""
+    kind = kind_of(declared_set)
+    at, days = kind.time_field(declared_set), kind.period_days(declared_set)
+    if at is None or days is None or query.known.get(at) == "=":
+        return at is not None and query.known.get(at) == "="
+    fields = declared_set.shape.fields
+    times = [piece for piece in pieces_of_key(declared_set.key) if "%" in piece.spec and piece.name in fields]
+    rising = [piece for piece in times if fields[piece.name or ""].order == "rising"]
+    return any(query.known.get(piece.name or "") == "=" and span_of(piece)[0] <= days * DAY for piece in rising)
 
 
 def terms_of(expression: Filter) -> Sequence[Filter]:

@@ -14,10 +14,10 @@ from .capacity.price import PriceTable, bill, with_costs
 from .design.archives import with_moves
 from .design.checks import check
 from .design.model import Design
-from .measure.measure import Measurements, measure
-from .model import Reviewed
+from .measure.measure import Measurements, estimated, measure
+from .model import Finding, Measured, Reviewed
 from .rules import findings
-from .rules.context import RuleContext, waste_severity
+from .rules.context import RuleContext, without_waste
 from .simulation.consistency import consistency
 from .simulation.simulate import simulate
 
@@ -78,27 +78,44 @@ def review_with_changes(
     price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
-    findings, changes = with_tested_advice(
+    findings, changes, together = with_tested_advice(
         reviewed,
         context,
         lambda changed: without_advice(changed, price_table, measurements)[1],
+        lambda changed: _by_estimate(changed, price_table),
         lambda: measurements.count < most,
     )
-    return replace(reviewed, findings=findings), changes
+    return replace(reviewed, findings=findings, together=together), changes
+
+
+def first_findings(design: Design) -> tuple[Finding, ...]:
+    """Return the findings that estimates give, within a second; a review measures, and may correct them.
+
+    :raises BadDesign: parts of the design do not fit together
+    """
+    return _by_estimate(design, PriceTable.default()).findings
+
+
+def _by_estimate(design: Design, prices: PriceTable) -> Reviewed:
+    check(design)
+    return _of_calls(with_moves(design), estimated(design), prices)[1]
 
 
 def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
     """Return the context of the rules, and the review without tested advice."""
     check(design)
     design = with_moves(design)
-    measured_sets = measure(design, measurements=measurements)
+    return _of_calls(design, measure(design, measurements=measurements), prices)
+
+
+def _of_calls(design: Design, measured_sets: tuple[Measured, ...], prices: PriceTable) -> tuple[RuleContext, Reviewed]:
     heats, account = simulate_day(design, measured_sets)
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
-    # Scans have their own findings: a partition or the account is only reported if it is also hot without them
-    without_scans, account_without_scans = simulate_day(
-        design, [measured_set for measured_set in measured_sets if waste_severity(measured_set) is None]
-    )
-    context = RuleContext(design, measured_sets, without_scans, account_without_scans, limits, costs)
+    # Needless reads have their own findings, so a partition or the account is reported only if it would be hot anyway
+    needed_calls = tuple(call for one in measured_sets for call in without_waste(one))
+    is_all_needed = needed_calls == measured_sets
+    needed_load, needed_account = (heats, account) if is_all_needed else simulate_day(design, needed_calls)
+    context = RuleContext(design, measured_sets, needed_load, needed_account, limits, costs)
     return context, Reviewed(design, measured_sets, heats, account, limits, costs, (), findings(context))

@@ -8,12 +8,24 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tablepatterns.errors import BadInput, short_repr
 from tablepatterns.figures import number
@@ -107,9 +119,6 @@ def _marked(key: Any, item: Any) -> Iterable[tuple[Any, str]]:
         yield key, "sep"
 
 
-MakeError: TypeAlias = Callable[[str, Sequence[tuple[int, str]]], BadInput]
-"""Creates the error of a file from its name, and the line and message of each problem."""
-
 TAG: Final = "pattern="
 """The prefix of the tags of union members, so that they cannot be confused with keys of a file."""
 _MOST_DEPTH: Final = 20
@@ -142,19 +151,26 @@ class Problem:
     says: str
 
 
-def lines(name: str, problems: Iterable[tuple[int, str]]) -> str:
-    """Return the problems of a file, one per line, in the format of compilers, which editors can link."""
-    return "\n".join(f"{name}:{line}: {says}" for line, says in problems)
+class BadFile(BadInput):
+    """A file with errors; `problems` holds all of them: the line and the error of each."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.kind, name, "it has errors", "fix them")
+        # In the format of compilers, which editors can link
+        self.message = "\n".join(f"{name}:{line}: {says}" for line, says in problems)
 
 
 @dataclass(frozen=True)
 class TomlFile:
     name: str
     text: str
-    make_error: MakeError
+    make_error: type[BadFile]
 
     @classmethod
-    def of(cls, given: str | Path, name: str, make_error: MakeError) -> TomlFile:
+    def of(cls, given: str | Path, name: str, make_error: type[BadFile]) -> TomlFile:
         """Return the file at a path, or a text of more than one line under the name `name`."""
         if isinstance(given, str) and "\n" in given:
             return cls(name, given, make_error)
@@ -198,7 +214,7 @@ class TomlFile:
         except ValidationError as error:
             raise self.error(_problem(each, kind, values) for each in error.errors()) from None
 
-    def error(self, problems: Iterable[Problem]) -> BadInput:
+    def error(self, problems: Iterable[Problem]) -> BadFile:
         """Return the error for these problems, ordered by line and without duplicates."""
         places = Places(self.text)
         return self.make_error(self.name, sorted({(places.line(each.path), each.says) for each in problems}))

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from budgets.budget import Call, budget, employee, first, staff
+from tablepatterns import EncryptedProperties, KeyRotation, LargeProperties, LargePropertyStore, LocalKey, Upload
 from tablepatterns.cost import Cost
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
-from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
-from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 
 OLD, NEW = LocalKey("1", bytes(32)), LocalKey("2", bytes(range(32)))
 PHOTO = bytes(1_000_000)

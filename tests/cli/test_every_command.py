@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 from tablepatterns.cli.main import main
 from tablepatterns.cli.output import console, printable
 from tablepatterns.jobs import backfill
+from tablepatterns_transfer import TableTransfer
 
 HOSTILE = "\u202e[red]\u200bx[]\u2066 [link=a]:smile:"
 """What a key may hold: bidirectional and zero-width characters, and markup."""
@@ -68,6 +69,7 @@ CHANGING = {
     "drop-expired {app}:logins": ["--yes"],
     "poison requeue {app}:worker": [],
     "poison drop {app}:worker": ["--yes"],
+    "import {saved} --to Restored --storage {account}": [],
     "rekey copy {app}:move": [],
     "rekey repair {app}:move": [],
     "rekey cut-over {app}:move": [],
@@ -93,6 +95,8 @@ READING = [
     "help BadKey",
     "review design.toml --fail-on never",
     "design --from-table Employees --storage {account}",
+    "export Employees --to {folder} --storage {account}",
+    "compare {saved} Old --storage {account}",
 ]
 ALONE = ("serve", "worker")
 """Commands that run until a signal; other tests start them."""
@@ -125,6 +129,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     table.create_entity({"PartitionKey": HOSTILE, "RowKey": HOSTILE})
     table.create_entity({"PartitionKey": f"empid_{HOSTILE}", "RowKey": "id_000009", "ModelVersion": WORSE})
     app.before.insert({"Name": HOSTILE, "Salary": 1})
+    TableTransfer(app.storage, "Employees").export("saved")
     app.photos.insert({"Name": HOSTILE, "Photo": bytes(100_000)})
     app.photos.delete(app.photos.get(Name=HOSTILE))
     app.logins.insert({"User": HOSTILE, "At": datetime.now(timezone.utc) - timedelta(days=29)})
@@ -139,6 +144,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def run(app: Any, command: str, *options: str) -> Result:
     places = {"{app}": app.__name__, "{account}": f"memory://{app.__name__}", "{filter}": f"{WORSE} eq", "{sp}": " "}
+    places |= {"{saved}": "saved", "{folder}": uuid4().hex}
     words = []
     for word in command.split():
         for place, value in places.items():

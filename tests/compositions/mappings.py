@@ -8,12 +8,8 @@ from typing import Any
 from compositions.fields import shown
 from compositions.homes import Home
 from compositions.part import Fields, Part
-from tablepatterns import IntraPartitionIndex, Key
+from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key, LargeProperties, LargePropertyStore, LocalKey
 from tablepatterns.entity_set.internals import mappings_of
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 
 BLIND_KEY = bytes(range(32))
 SECRET = LocalKey("2026", bytes(range(32)))

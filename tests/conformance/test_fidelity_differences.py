@@ -45,7 +45,7 @@ async def test_the_date_of_a_request_is_not_compared_with_the_clock(raw: Raw, da
     assert (await raw("GET", "/Tables", {"x-ms-date": date})).status == 200
 
 
-@pytest.mark.parametrize("timeout", ["0", "1", "soon"])
+@pytest.mark.parametrize("timeout", ["0", "1"])
 async def test_the_time_limit_of_a_request_is_not_looked_at(raw: Raw, raw_queues: Raw, timeout: str) -> None:
     assert (await raw("GET", f"/Tables?timeout={timeout}")).status == 200
     assert (await raw_queues("GET", f"/?comp=list&timeout={timeout}")).status == 200

@@ -10,12 +10,10 @@ from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import (
     BlobImmutabilityPolicyMode,
     ContainerEncryptionScope,
-    CorsRule,
     CustomerProvidedEncryptionKey,
     ImmutabilityPolicy,
 )
 
-from conformance.raw import Raw
 from conformance.service_errors import ServiceError, service_error_in
 
 LACKED = ServiceError(501, "NotImplemented", "The requested operation is not implemented on the specified resource.")
@@ -67,13 +65,3 @@ async def test_no_user_delegation_key_is_issued(blob_service: Any) -> None:
     with pytest.raises(HttpResponseError) as caught:
         await blob_service.get_user_delegation_key(now, now)
     assert service_error_in(caught.value) == LACKED
-
-
-async def test_rules_of_cors_are_kept_without_an_effect(raw_blobs: Raw, blob_service: Any, container: Any) -> None:
-    await blob_service.set_service_properties(cors=[CorsRule(["*"], ["GET"], max_age_in_seconds=60)])
-    await container.upload_blob("b", b"old")
-    path, origin = f"/{container.container_name}/b", {"Origin": "https://contoso.com"}
-    assert "Access-Control-Allow-Origin" not in (await raw_blobs("GET", path, origin)).headers
-    with pytest.raises(HttpResponseError) as caught:
-        await raw_blobs("OPTIONS", path, {**origin, "Access-Control-Request-Method": "GET"}, signed=False)
-    assert service_error_in(caught.value).code == "NoAuthenticationInformation"

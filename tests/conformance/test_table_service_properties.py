@@ -32,17 +32,6 @@ RULE = TableCorsRule(
 )
 
 
-async def set_to(service: Any, **changed: Any) -> None:
-    """Set all properties to what a new account has, but for these."""
-    defaults = {
-        "analytics_logging": TableAnalyticsLogging(),
-        "hour_metrics": TableMetrics(),
-        "minute_metrics": TableMetrics(),
-        "cors": [],
-    }
-    await service.set_service_properties(**{**defaults, **changed})
-
-
 @pytest.fixture
 def defaults(backend: Backend, service: Any) -> Iterator[dict[str, Any]]:
     """The properties of a new account, which the account has before the test and after it."""

@@ -1,51 +1,110 @@
-"""The API reference lists every public name once, and no others."""
+"""The API reference lists every public name once, and no others, for readers of the site and of the files."""
 
 from __future__ import annotations
 
+import doctest
 import importlib
+import inspect
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any, get_origin
 
 import pytest
+from tools.pages import api
+from tools.sphinx_extensions.markdown_pages import site_text
 
-import tablepatterns
 from support.page_programs import DOCS
 from tablepatterns.catalog import ENTRIES
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}
-ON_OTHER_PAGES = {"prop", "parse", "QueryClass"}
-"""Of `filters`, on the page of sets: they are names of the package too."""
+PACKAGE: Any = importlib.import_module("tablepatterns")
+ON_OTHER_PAGES = set(PACKAGE.__all__)
+"""Names of the package too, which are listed as such."""
 OF_KIND = {"pattern": "patterns", "relationship": "relationships", "implementation": "implementations"}
+MODULES = [
+    "tablepatterns.aio",
+    "tablepatterns.filters",
+    "tablepatterns.jobs",
+    "tablepatterns.testing",
+    "tablepatterns.traffic",
+    "tablepatterns_engine",
+    "tablepatterns_explore",
+    "tablepatterns_review",
+]
 
 
-def documented(module: str = "tablepatterns") -> Counter[str]:
-    return Counter(re.findall(rf"^\.\. auto\w+:: {module}\.(\w+)$", "\n".join(PAGES.values()), re.MULTILINE))
+def listed(module: str = "tablepatterns") -> Counter[str]:
+    targets = [target for page in PAGES.values() for target in api.targets_of(page)]
+    unlisted = [target for kind in OF_KIND for _, found in api.unlisted(kind) for target in found]
+    return Counter(target.name for target in [*targets, *unlisted] if target.module == module)
 
 
-def test_every_public_name_is_documented_once_and_no_other() -> None:
-    modules = {"errors", "limits"}
-    assert documented() == Counter([*tablepatterns.__all__, *modules])
+def test_every_public_name_is_listed_once_and_no_other() -> None:
+    assert listed() == Counter([*PACKAGE.__all__, "limits"])
 
 
-@pytest.mark.parametrize(
-    "module_name", ["tablepatterns.testing", "tablepatterns.filters", "tablepatterns_engine", "tablepatterns_explore"]
-)
-def test_every_name_of_a_public_module_is_documented(module_name: str) -> None:
+def test_every_error_is_listed() -> None:
+    errors: Any = importlib.import_module("tablepatterns.errors")
+    classes = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and value.__module__ == errors.__name__
+    }
+    assert set(listed("tablepatterns.errors")) == classes - {"TablePatternsError", "ServiceError"}
+
+
+@pytest.mark.parametrize("module_name", MODULES)
+def test_every_name_of_a_public_module_is_listed_once(module_name: str) -> None:
     module: Any = importlib.import_module(module_name)
     # A TypeAlias has nothing to document but its name; before Python 3.11, some are instances of type
     members = {name: getattr(module, name) for name in module.__all__}
     classes = {name for name, member in members.items() if isinstance(member, type) and not get_origin(member)}
     kept = {name for name in members if name.islower() or name in classes}
-    aliases = {"Value"}
-    assert set(documented(module_name)) >= kept - ON_OTHER_PAGES - aliases
+    found = listed(module_name)
+    assert set(found) >= kept - ON_OTHER_PAGES
+    assert max(found.values()) == 1
 
 
 @pytest.mark.parametrize("kind", OF_KIND)
 def test_a_class_is_on_the_page_of_its_kind(kind: str) -> None:
     wanted = {name for each in ENTRIES if each.kind == kind for name in each.classes}
-    assert [name for name in sorted(wanted) if not re.search(rf":: tablepatterns\.{name}$", _near(kind), re.M)] == []
+    near = [target.name for page in (OF_KIND[kind], "sets", "review") for target in api.targets_of(PAGES[page])]
+    assert wanted - set(near) == set()
 
 
-def _near(kind: str) -> str:
-    return PAGES[OF_KIND[kind]] + PAGES["sets"] + PAGES["review"]
+def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
+    shown = "\n".join(api.as_markdown(api.read_targets(["Key.*", "tablepatterns.jobs:", "verify"])))
+    assert "### `Key`" in shown
+    assert "| `format(" in shown
+    assert "`BadKey` |" in shown
+    assert "`verify(entity_set" in shown
+    assert "[Source](/../patterns/tablepatterns/jobs/derived_data.py)" in shown
+
+
+def test_the_site_shows_all_of_the_docstrings() -> None:
+    shown = site_text("<!-- make pages: names Key.* -->\n\nin short\n\n<!-- end -->\n")
+    assert shown == "```{eval-rst}\n.. autoclass:: tablepatterns.Key\n   :members:\n```\n"
+
+
+def test_the_site_has_the_pages_of_a_part_in_its_menu() -> None:
+    shown = site_text("<!-- toctree: Learn\nstart-here\n-->")
+    assert shown.splitlines() == ["```{toctree}", ":hidden:", ":glob:", ":caption: Learn", "", "start-here", "```"]
+
+
+def test_no_page_shows_directives_to_readers_of_the_files() -> None:
+    pages = [path for path in DOCS.rglob("*.md") if not {"_build", "notebooks"}.intersection(path.parts)]
+    shown = [path.relative_to(DOCS).as_posix() for path in pages if "```{" in path.read_text(encoding="utf-8")]
+    assert shown == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_of_the_reference_run(page: Path) -> None:
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_every_name_of_the_package_has_an_example() -> None:
+    # With the paragraph before it, which says what the example shows
+    examples = re.compile(r"^([^\n]+)\n\n```pycon\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    shown = "\n".join("\n".join(found) for page in PAGES.values() for found in examples.findall(page))
+    members = {name: getattr(PACKAGE, name) for name in PACKAGE.__all__}
+    lacking = [name for name, value in members.items() if ">>>" not in (inspect.getdoc(value) or "")]
+    assert [name for name in lacking if not re.search(rf"\b{name}\b", shown)] == []

@@ -20,6 +20,7 @@ import pytest
 from budgets.statements import costs_in
 from tablepatterns import limits
 from tablepatterns.cost import Cost
+from tablepatterns_review import PriceTable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -174,3 +175,20 @@ def test_a_comparison_from_an_authors_head_is_found() -> None:
     assert found is not None
     assert found[1] not in _LIMITS
     assert calculated("200 + 1") == 201
+
+
+HOURS: Final = 730
+"""Of a month."""
+
+
+@pytest.mark.parametrize(
+    ("reads", "units"), [(10, 400), (1_000, 1_000), (1_000, 4_000)], ids=["ten", "a thousand", "uneven"]
+)
+def test_the_costs_of_alternatives_follow_from_the_prices(reads: int, units: int) -> None:
+    prices = PriceTable.default()
+    stored = 100 * prices.per_gb_month["LRS"].tables
+    requested = reads * HOURS * 3600 * prices.per_10_000_operations.table_reads / 10_000
+    cosmos_stored, cosmos_units = 100 * 0.25, units / 100 * HOURS * 0.008
+    page = (ROOT / "docs" / "design-review.md").read_text(encoding="utf-8")
+    assert f" = {stored + requested:.2f} |" in page or f"| {stored + requested:.2f} |" in page
+    assert f"| {cosmos_stored:.2f} + {cosmos_units:.2f} = {cosmos_stored + cosmos_units:.2f} |" in page

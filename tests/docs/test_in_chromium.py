@@ -25,6 +25,10 @@ IN_EVERY_RUN = ("encrypted_properties", "eventual_transaction", "large_propertie
 """They need a package, queues and blobs; in CPython, where no thread can start, all programs run in every run."""
 NEEDS_CRYPTOGRAPHY = {"encrypted_properties", "wide_entity"}
 FIRST_RUN, LATER_RUN = 120_000, 60_000
+WRITTEN = """program => {
+  const { editor } = document.querySelector("tp-run");
+  editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: program } });
+}"""
 SIDES_OF_STORY = (".tp-side:first-child", ".tp-side:last-child")
 
 
@@ -51,13 +55,7 @@ class Reader:
         return self.page.locator("tp-run .tp-error").inner_text()
 
     def write(self, program: str) -> None:
-        self.page.evaluate(
-            """program => {
-              const { editor } = document.querySelector("tp-run");
-              editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: program } });
-            }""",
-            program,
-        )
+        self.page.evaluate(WRITTEN, program)
 
     def wait(self, timeout: float = LATER_RUN) -> str | None:
         self.page.wait_for_function(
@@ -90,7 +88,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "playground.md": without_links("playground", f"# Playground\n\n{story}\n\n{race}\n\n{playground}\n"),
         "reviews/employees_naive.toml": SMALL_DESIGN,
         f"code/{program.name}": program.read_text("utf-8"),
-        "index.md": "# Site\n```{toctree}\nintra_partition_index\nplayground\n```\n",
+        "index.md": "# Site\n```{toctree}\n:glob:\n*\n*/*\n```\n",
+        "notebooks/animals.md": "# Animals\n\nThe quagga is like a zebra.\n",
+        "api/reference.md": "# Reference\n\nThe quagga is like a zebra.\n",
+        "quokkas.md": "# Quokkas\n\nThe quagga is like a zebra.\n",
+        "how-to.md": "# How do I\n\nThe quagga is like a zebra.\n",
     }
     with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
         yield url
@@ -199,6 +201,71 @@ def test_a_program_without_end_is_stopped_and_the_next_one_runs(reader: Reader) 
     assert (reader.run("print('next')", FIRST_RUN), reader.output) == ("done", "next\n")
 
 
+def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    url = f"{site}intra_partition_index.html"
+    page.goto(url)
+    page.get_by_role("button", name="Run this program").click()
+    page.evaluate(WRITTEN, "print('from a colleague')")
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("() => location.hash.startsWith('#program=')")
+    link = page.url
+    page.close()
+    for address, note in (
+        (link, "not from this site"),
+        (f"{link[:-4]}", "damaged"),
+        (f"{url}#program={'A' * 20_000}", "Loads Python"),
+    ):
+        page = browser.new_page()
+        requests = Requests(page, site)
+        page.goto(address)
+        expect(page.locator("tp-run .tp-note")).to_contain_text(note)
+        assert not [each for each in requests.early if "pyodide" in each], "a link runs nothing"
+        if address == link:
+            page.get_by_role("button", name="Run", exact=True).click()
+            expect(page.locator("tp-run .tp-out")).to_contain_text("from a colleague", timeout=FIRST_RUN)
+        page.close()
+
+
+def test_a_link_holds_the_steps_of_the_playground(site: str, browser: BrowserContext) -> None:
+    page = opened(browser.new_page(), site)
+    page.get_by_label("Chat").check()
+    expect(page.locator(".tp-form")).to_contain_text("Pattern: ", timeout=FIRST_RUN)
+    page.get_by_role("button", name="Move the clock").click()
+    expect(page.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("() => location.hash.startsWith('#playground=')")
+    link = page.url
+    page.close()
+    page = browser.new_page()
+    page.goto(link)
+    expect(page.locator("tp-play")).to_contain_text("They run when you start")
+    page.get_by_role("button", name="Start the playground").click()
+    expect(page.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
+    expect(page.get_by_label("Chat")).to_be_checked()
+    page.close()
+
+
+def test_the_keyboard_reaches_the_program_before_the_menu(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}intra_partition_index.html")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to what runs here")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Run this program")).to_be_focused()
+    page.close()
+
+
+def test_the_search_finds_pages_before_notebooks_and_the_reference(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}search.html?q=quagga")
+    results = page.locator("#search-results ul.search > li > a")
+    expect(results).to_have_count(4)
+    assert results.all_inner_texts() == ["How do I", "Quokkas", "Reference", "Animals"]
+    page.close()
+
+
 def test_both_forms_answer(reader: Reader) -> None:
     page = reader.page
     page.get_by_role("button", name="Explain a filter").click()
@@ -264,7 +331,7 @@ def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> No
     page.set_default_timeout(FIRST_RUN)
     plain, patterned = page.locator("tp-play .tp-side").all()
     page.get_by_role("button", name="Insert", exact=True).click()
-    for side, before in ((plain, 1), (patterned, 2)):
+    for side, before in ((plain, 1), (patterned, 3)):
         for number in range(before):
             expect(side.locator(".tp-process > ol > li")).to_have_count(number + 1)
             side.get_by_role("button", name="Send", exact=True).click()
@@ -287,10 +354,14 @@ def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> No
     expect(page.locator(".tp-form")).to_contain_text("newest first")
     page.get_by_role("button", name="Explore", exact=True).click()
     expect(page.locator(".tp-race span.tp-good")).to_contain_text("Consistent in all", timeout=FIRST_RUN)
+    plain, patterned = (page.locator(f".tp-race .tp-sides >> nth={number}") for number in (0, 1))
+    expect(patterned).to_be_visible(timeout=FIRST_RUN)
     for number in range(1, 4):
-        page.locator("tp-play").get_by_role("button", name="Next request").click()
+        page.locator(".tp-race").get_by_role("button", name="Next request").first.click()
         expect(page.locator(".tp-race")).to_contain_text(f"{number} of 3 requests")
-    expect(page.locator(".tp-race .tp-problems")).to_contain_text("stored 2 times")
-    page.get_by_role("button", name="Back").click()
-    expect(page.locator(".tp-race .tp-problems")).to_have_text("Consistent")
+    expect(plain.locator(".tp-problems")).to_contain_text("stored 2 times")
+    page.locator(".tp-race").get_by_role("button", name="Back").first.click()
+    expect(plain.locator(".tp-problems")).to_have_text("Consistent")
+    page.locator(".tp-race").get_by_role("button", name="Next request").last.click()
+    expect(patterned.locator("ol > li")).to_have_count(1)
     page.close()

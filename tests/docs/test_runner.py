@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tools.site.runner import run
+from tools.sphinx_extensions.run_button import script_of
 
+from support.page_programs import DOCS
+
+WITH_EXAMPLES = [page for page in sorted(DOCS.glob("*.md")) if "<!-- run the examples in " in page.read_text("utf-8")]
 WRITE = """
 employees = EntitySet(account, "Employees", Key("{Department}", "{EmployeeId:06d}"))
 for number in range(3):
@@ -70,6 +77,16 @@ def test_a_program_with_its_own_connection_shows_its_requests_and_rows(name: str
     (step,) = [report["step"]["step"] for report in steps]
     assert [table["count"] for table in step["stored"]] == [3]
     assert end["done"]["cost"] == step["cost"] != ""
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_as_a_program_and_print_what_it_shows(page: Path) -> None:
+    transcript = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL))
+    *reports, end = reports_of(script_of(transcript))
+    assert "done" in end, end
+    printed = "".join(report["output"]["text"] for report in reports if "output" in report)
+    wanted = "".join(example.want for example in doctest.DocTestParser().get_examples(transcript))
+    assert doctest.OutputChecker().check_output(wanted, printed, doctest.ELLIPSIS)
 
 
 def test_connect_is_restored_after_a_run() -> None:

@@ -41,7 +41,7 @@ def test_a_crash_stays_without_the_library_and_is_repaired_with_it(crash: list[F
     [
         (0, ["send a message"]),
         (3, ["receive messages"]),
-        (4, ["get Employees('empid', '000152')", "get Employees('email', 'annie", "insert Employees('email', 'annie"]),
+        (4, ["get Employees('empid', '000152')", "get Employees('email', 'annie", "replace Employees('email', 'annie"]),
         (5, ["delete Employees('email', 'ann@", "get Employees('empid', '000152')", "delete the message"]),
     ],
 )

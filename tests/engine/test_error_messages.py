@@ -11,7 +11,6 @@ EXACT = [
     (errors.TABLE_NOT_FOUND, "TableNotFound", "The table specified does not exist."),
     (errors.TABLE_ALREADY_EXISTS, "TableAlreadyExists", "The table specified already exists."),
     (errors.TABLE_BEING_DELETED, "TableBeingDeleted", "The specified table is being deleted. Try operation later."),
-    (errors.TABLE_NAME_CHARACTERS, "InvalidResourceName", "The specifed resource name contains invalid characters."),
     (
         errors.RESOURCE_NAME_LENGTH,
         "OutOfRangeInput",
@@ -102,7 +101,7 @@ EXACT = [
     (
         errors.RESOURCE_NAME_CHARACTERS,
         "InvalidResourceName",
-        "The specified resource name contains invalid characters.",
+        "The specifed resource name contains invalid characters.",
     ),
     (errors.EMPTY_METADATA_KEY, "EmptyMetadataKey", "The key for one of the metadata key-value pairs is empty."),
     (

@@ -9,11 +9,9 @@ import pytest
 
 from support.employees import rows_of
 from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, PartitionSpread, connect
-from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns import EntitySet, Finding, InterPartitionIndex, IntraPartitionIndex, Key, PartitionSpread, connect
 from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
 from tablepatterns.jobs import Report, backfill, repair, verify
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
 

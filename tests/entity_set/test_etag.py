@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from support.employees import BY_ID, by_email, jones, rows_of
-from tablepatterns import EntitySet, connect
+from tablepatterns import EncryptedProperties, EntitySet, Key, LocalKey, Summary, connect
 from tablepatterns.errors import BadInput, BadKey, DuplicateIndexValue, EntityChanged, EntityNotFound
-from tablepatterns.key import Key
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.summary import Summary
 from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import jones, rows_of
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Worker
 from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
 from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
@@ -23,14 +22,11 @@ from tablepatterns.jobs import repair, verify
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipe import new_lock
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.worker import Worker
 from tablepatterns_engine.account import Engine
 from tablepatterns_explore import World, explore
 
 BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("email_{Department}", "{Email}")
-ID = {"Department": "Sales", "EmployeeId": 223}
 PRIMARY = ("empid_Sales", "000223")
 COPY = ("email_Sales", "jonesj@contoso.com")
 LEASE = 60
@@ -68,48 +64,6 @@ async def copies_of(storage: Any, table: str) -> set[tuple[str, str]]:
 
 
 # ------------------------------------------------------------------ a process that crashes
-
-WORDS: dict[str, Callable[[Any], Any]] = {
-    "insert": lambda staff: staff.insert(jones(EmployeeId=224, Email="new@contoso.com")),
-    "move": lambda staff: staff.update(lambda each: each.update(Email="jo@contoso.com"), **ID),
-    "change": lambda staff: staff.update(lambda each: each.update(Age=99), **ID),
-    "delete": lambda staff: staff.delete(ID, force=True),
-}
-
-
-@pytest.mark.guide("G-134", "G-135")
-@pytest.mark.parametrize(
-    ("kind", "word"),
-    [
-        pytest.param(kind, word, marks=() if name == "unique" or word == "move" else pytest.mark.nightly)
-        for name, kind in {"plain": by_email, "unique": unique}.items()
-        for word in WORDS
-    ],
-)
-async def test_copies_become_consistent_after_a_crash_at_any_point(
-    backend: Any, engine: Engine, storage: Any, table_name: str, queue: str, word: str, kind: Any
-) -> None:
-    deaths = 0
-    for request in range(100):
-        for after in (False, True):
-            table = f"{table_name}{request}{after}"
-            reliable = staff_of(storage, table, kind)
-            await reliable.insert(jones())
-            crash = Crash(request, after)
-            try:
-                await WORDS[word](staff_of(connect_crashing(backend, engine, crash), table, kind))
-            except Crashed:
-                deaths += 1
-            else:
-                # The write sends no more requests
-                assert deaths >= 10
-                return
-            engine.clock.advance(LEASE)
-            await reliable.process_intents()
-            assert await copies_of(storage, table) == await expected_of(storage, table)
-            assert waiting(engine, f"{table.lower()}-intents") == 0
-            assert (await verify(reliable, kind)).is_clean
-    raise AssertionError("the write does not end")
 
 
 @pytest.mark.guide("G-135")

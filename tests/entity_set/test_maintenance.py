@@ -12,14 +12,11 @@ from support.employees import rows_of
 from support.examples import examples
 from support.maintained_set import BY_ID, FAR, KINDS, NEAR, change, fill, found_by, person
 from support.table_states import op
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, Finding, InPartition, InTable, InterPartitionIndex, Key
 from tablepatterns.entity_set.derived import Change, Derived
-from tablepatterns.entity_set.placement import InPartition, InTable
-from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.row_store import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
 from tablepatterns.jobs import backfill, repair, verify
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns import Encrypted, EncryptedProperties, EntitySet, Key, LocalKey, connect, prop
+from tablepatterns import Encrypted, EncryptedProperties, EntitySet, Key, LocalKey, QueryClass, connect, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadProperty, UnrecognizedEntity
-from tablepatterns.filters import QueryClass
 
 KEY = Key("{room}", "row")
 UTC_NOW = datetime(2026, 7, 31, 12, tzinfo=timezone.utc)

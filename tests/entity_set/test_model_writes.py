@@ -104,7 +104,6 @@ class Writes:
 
 
 NAMES = [name for name in vars(Writes) if not name.startswith("_") and name not in ("read", "etag", "commit")]
-WITHOUT_READING = [name for name in NAMES if "_by_" in name or name.startswith(("insert", "update"))]
 KEEPING_NONE = [name for name in NAMES if not name.startswith("replace_by") and name != "insert_or_replace"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -15,8 +15,6 @@ from uuid import UUID
 import attrs
 import pydantic
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tablepatterns import (
     ChildSet,
@@ -24,7 +22,6 @@ from tablepatterns import (
     EntityGroupTransaction,
     EntitySet,
     IndexEntity,
-    Int64,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -32,7 +29,6 @@ from tablepatterns import (
     Page,
     QueryClass,
     Summary,
-    Ticks,
     between,
     connect,
     prefix,
@@ -230,22 +226,6 @@ async def test_an_instance_that_was_never_read_is_not_written(employees: Any, en
             await rejected(engine, BadInput, partial(write, stranger), "was not read from this set.*etag=")
     await rejected(engine, BadInput, lambda: employees.insert({"department": "Sales"}), "model Employee, not dict")
     await rejected(engine, BadInput, lambda: employees.insert(Frozen("Sales", 1)), "model Employee, not Frozen")
-
-
-async def test_unknown_properties_survive_writes(employees: Any) -> None:
-    entities = employees.without_model()
-    await employees.insert(jones())
-    await entities.update(lambda each: {**each, "Badge": "A1"}, JONES)
-    read = await employees.get(JONES)
-    read.email = "b"
-    await employees.replace(read)
-    await employees.update(read, email="c")
-    await employees.update(lambda each: replace(each, email="d"), JONES)
-    await employees.replace(jones(email="e"), force=True)
-    await employees.replace(jones(email="f"), etag=(await entities.get(JONES)).etag)
-    await employees.merge(await employees.get(JONES), {"email": "g"})
-    found = await entities.get(JONES)
-    assert (found["Badge"], found["email"]) == ("A1", "g")
 
 
 @pytest.mark.parametrize("kind", [Frozen, OfAttrs])
@@ -487,64 +467,3 @@ def test_designs_that_cannot_work_are_rejected() -> None:
     ):
         with pytest.raises(BadDesign, match=match):
             EntitySet(storage, "People", KEY, **arguments)  # type: ignore[arg-type]
-
-
-@dataclass
-class Everything:
-    key: str
-    text: str
-    flag: bool
-    number: int
-    large: Int64
-    real: float
-    data: bytes
-    guid: UUID
-    moment: datetime
-    ticks: Ticks
-    day: date
-    span: timedelta
-    exact: Decimal
-    grade: Grade
-    maybe: int | None
-    nested: Address
-    many: list[Address]
-    pair: tuple[int, str]
-    names: dict[str, date]
-
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-ADDRESSES = st.builds(Address, TEXTS, st.none() | st.dates())
-MOMENTS = st.datetimes(datetime(1601, 1, 1), timezones=st.just(timezone.utc))
-
-
-@given(
-    st.builds(
-        Everything,
-        st.just("a"),
-        TEXTS,
-        st.booleans(),
-        st.integers(-(2**63), 2**63 - 1),
-        st.integers(-(2**63), 2**63 - 1).map(Int64),
-        st.floats(allow_nan=False),
-        st.binary(max_size=20),
-        st.uuids(),
-        MOMENTS,
-        MOMENTS.map(Ticks.of),
-        st.dates(),
-        st.timedeltas(timedelta(-10000), timedelta(10000)),
-        st.decimals(allow_nan=False, allow_infinity=False),
-        st.sampled_from(Grade),
-        st.none() | st.integers(0, 9),
-        ADDRESSES,
-        st.lists(ADDRESSES, max_size=3),
-        st.tuples(st.integers(), TEXTS),
-        st.dictionaries(TEXTS, st.dates(), max_size=3),
-    )
-)
-@settings(max_examples=60, deadline=None)
-def test_every_value_comes_back_equal(value: Everything) -> None:
-    things = EntitySet(connect(), "Things", Key("{key}", "thing"), model=Everything)
-    things.insert(value)
-    found = things.get(key="a")
-    assert found == value
-    assert things.replace(value) is value

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.employees import rows_of
-from tablepatterns import Int64, Ticks
-from tablepatterns.entity import Entity
+from tablepatterns import Entity, Int64, Ticks
 from tablepatterns.entity_set.pending import Pending, combined
 from tablepatterns.sdk.operation import ANY, Operation
 

@@ -295,20 +295,6 @@ class InNested:
     inner: Inner
 
 
-@dataclass
-class OfAType:
-    department: str
-    employee_id: int
-    ssn: Annotated[str, Encrypted()] = ""
-
-
-@dataclass
-class Renamed:
-    department: str
-    employee_id: int
-    ssn: Annotated[str, Stored("Ssn")] = ""
-
-
 def test_no_annotation_is_without_effect() -> None:
     storage, mapping = connect(), EncryptedProperties(["ssn"], keys=SECRET)
     for model in (InPart, InList, InNested):

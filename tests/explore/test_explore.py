@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import permutations
 from typing import Any
 
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
-from hypothesis import given
-from hypothesis import strategies as st
 
-from support.examples import examples
 from support.explore_actors import (
     KEYS,
     counter,
@@ -146,21 +142,6 @@ class TestWhatIsTried:
             return [write_down(world, table, row) for row in "12"]
 
         assert explore(make).states == 4
-
-    @examples(10)
-    @given(st.lists(st.lists(st.sampled_from("1234"), min_size=1, max_size=2), min_size=2, max_size=3))
-    def test_every_end_that_some_order_leads_to_is_reached(self, rows: list[list[str]]) -> None:
-        async def add_all(table: Any, mine: list[str]) -> list[bool]:
-            return [await write_if_new(table, row) for row in mine]
-
-        def make(world: World) -> list[Any]:
-            table = pages(world)
-            return [add_all(table, mine) for mine in rows]
-
-        ends = set()
-        explore(make, invariant=lambda world: ends.add(repr(world.returned)))
-        orders = set(permutations("".join(name * len(mine) for name, mine in zip("ABC", rows, strict=False))))
-        assert ends == {repr(replay(make, " ".join(order)).returned) for order in orders}
 
     def test_without_preemptions_each_actor_continues_until_it_waits(self) -> None:
         explored = explore(two(visit), invariant=both_counted, preemptions=0)

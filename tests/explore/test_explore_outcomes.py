@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from tablepatterns import Key, Summary
-from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Summary
 from tablepatterns_explore import World, explore
 from tablepatterns_explore.choice import Chance, Choice
 from tablepatterns_explore.ready_loop import ready_loop
+from tablepatterns_explore.run import attempt
 from tablepatterns_explore.scenario import Scenario
 from tablepatterns_explore.search import Bound
-from tablepatterns_explore.trace import attempt
 
 Step: TypeAlias = Callable[[World, list[Any]], Coroutine[Any, Any, None]]
 Outcomes: TypeAlias = set[str]

@@ -49,6 +49,7 @@ def none_is_counted_twice(world: World) -> bool:
     return bool(rows_of(world, "Employees")["empid_000223"]["Age"] <= 2)
 
 
+@pytest.mark.guide("G-320")
 @pytest.mark.guarantee("EntitySet", "an update is made exactly once, after any crash")
 def test_an_update_is_made_exactly_once_after_any_crash() -> None:
     explored(two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world))

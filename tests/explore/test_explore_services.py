@@ -53,16 +53,6 @@ def test_uploads_that_have_nothing_to_do_with_one_another_lead_to_one_state() ->
     assert explore(actors(upload("a", "x"), upload("a", "y"))).states > 4
 
 
-def test_the_last_of_two_uploads_of_one_blob_stays() -> None:
-    ends = set()
-
-    def note(world: World) -> None:
-        ends.add(bytes(world.engine.blobs.get("photos", "a").content))
-
-    explore(actors(upload("a", "x"), upload("a", "y")), invariant=note)
-    assert ends == {b"x", b"y"}
-
-
 def test_a_message_whose_answer_is_lost_is_sent_twice_by_the_sdk() -> None:
     with pytest.raises(Counterexample) as caught:
         explore(actors(send), invariant=lambda world: messages(world) == 1, lost_responses=1)

@@ -6,19 +6,9 @@ import pytest
 from hypothesis import given
 
 from filters.strategies import any_filters, texts
-from tablepatterns import Int64
+from tablepatterns import Int64, parse
 from tablepatterns.errors import BadFilter
-from tablepatterns.filters import (
-    And,
-    Comparison,
-    Constant,
-    FilterSyntaxError,
-    Not,
-    Or,
-    UnsupportedFilter,
-    literal,
-    parse,
-)
+from tablepatterns.filters import And, Comparison, Constant, FilterSyntaxError, Not, Or, UnsupportedFilter, literal
 
 A, B, C = (Comparison(name, "eq", 1) for name in "abc")
 

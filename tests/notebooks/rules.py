@@ -108,11 +108,11 @@ def wrong_length(book: Book) -> Iterator[str]:
 
 
 def wrong_questions(book: Book) -> Iterator[str]:
-    """The reader predicts a result before running a cell, and designs a key in an exercise."""
+    """The reader predicts two results before running a cell, and designs a key in an exercise."""
     text = " ".join(" ".join(book.prose).split())
-    for phrase in ("Before you run", "Design a key of your own"):
-        if phrase not in text:
-            yield f"no text has {phrase!r}"
+    for phrase, fewest in (("Before you run", 2), ("Design a key of your own", 1)):
+        if (count := text.count(phrase)) < fewest:
+            yield f"{phrase!r} is there {count} times, not {fewest} or more"
 
 
 def wrong_imports(book: Book) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import explorer
+from benchmarks import explorer, over_http
 from benchmarks.__main__ import main
 from benchmarks.codec import measure_loads
 
@@ -154,3 +154,19 @@ def test_each_exploration_is_measured(tmp_path: Path) -> None:
     ((schedules, seconds),) = rounds["worker"]["this version"]
     assert schedules > 50
     assert seconds > 0
+
+
+def test_single_requests_over_http_are_measured_in_every_way(tmp_path: Path) -> None:
+    output = tmp_path / "over_http.json"
+    over_http.main(["--rounds", "1", "--count", "1", "--output", str(output)])
+    parts = json.loads(output.read_text(encoding="utf-8"))["parts"]
+    calls = {"get", "insert", "merge", "append", "queue send", "queue receive"}
+    assert {part: set(cases) for part, cases in parts.items()} == {
+        **dict.fromkeys(("http", "https", "asyncio"), calls),
+        **{part: {"1", "8", "64"} for part in ("threads", "tasks")},
+    }
+    for cases in parts.values():
+        for sides in cases.values():
+            assert {"SDK", "library"} <= sides.keys()
+            assert min(series["cpu"][0] for series in sides.values()) > 0
+    assert "## asyncio, HTTP" in output.with_suffix(".md").read_text(encoding="utf-8")

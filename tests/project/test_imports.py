@@ -31,12 +31,13 @@ LAYERS = (
     ("entity_set", "inventory"),
     ("jobs",),
     ("recipes",),
+    ("tablepatterns_transfer",),
     ("account", "storage", "aio"),
     ("testing",),
     ("tablepatterns_explore",),
     ("tablepatterns_review",),
     ("__init__", "pytest_tablepatterns"),
-    ("cli", "__main__", "tablepatterns_review.cli"),
+    ("cli", "__main__", "tablepatterns_review.cli", "tablepatterns_transfer.cli"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
 NEVER = (
@@ -54,6 +55,7 @@ NEVER = (
     ("entity_set", ("tablepatterns_engine", "catalog")),
     ("jobs", ("tablepatterns_engine", "catalog")),
     ("recipes", ("tablepatterns_engine", "catalog")),
+    ("tablepatterns_transfer", ("tablepatterns_engine", "catalog")),
 )
 """What a module does not import although it lies below: the engine and the recipes do not know each other."""
 
@@ -188,7 +190,7 @@ def test_a_cycle_is_found() -> None:
         ("tablepatterns.catalog", "from .recipes.log_tail import LogTail"),
         ("tablepatterns.recipes.log_tail", "from ..catalog import entry"),
         ("tablepatterns.entity_set.entity_set", "from ..recipes.summary import Summary"),
-        ("tablepatterns.recipes.log_tail", "from .archive.move import Move"),
+        ("tablepatterns.recipes.log_tail", "from .blob_log.writer import Buffer"),
     ],
 )
 def test_a_wrong_import_is_found_in_every_spelling(module: str, text: str) -> None:

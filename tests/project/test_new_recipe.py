@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 from tools.recipe.begin import Unfit, begin, title_of
 
@@ -20,9 +21,9 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("patterns", "tests", "docs", "notebooks", "examples", "benchmarks", "tools")
 LEFT_OUT = shutil.ignore_patterns("node_modules", "__pycache__", "_build", ".ipynb_checkpoints", "results")
 MADE = [
-    "patterns/tablepatterns/recipes/sorted_tail.py",
-    "tests/recipes/test_sorted_tail.py",
-    "docs/patterns/sorted_tail.md",
+    "patterns/tablepatterns/recipes/highest_scores.py",
+    "tests/recipes/test_highest_scores.py",
+    "docs/patterns/highest_scores.md",
     "patterns/tablepatterns/catalog.toml",
 ]
 """And a notebook."""
@@ -49,7 +50,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(copy: Path) -> list[str]:
     """What the command says that it made in the copy."""
-    done = run(copy, "tools.recipe", "sorted_tail")
+    done = run(copy, "tools.recipe", "highest_scores")
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\nNext")[0].splitlines()
 
@@ -65,7 +66,7 @@ def run(copy: Path, module: str, *arguments: str) -> subprocess.CompletedProcess
 def tested(copy: Path, made: list[str]) -> Mapping[str, list[str]]:
     """What one run of pytest says of the copy: for each file or test, the message of each case, empty if it passes."""
     asked = (made[0], made[1], IMPORTS, PLACES, LEFT, ENTRY, HEADINGS_OF_PAGES)
-    few = "sorted_tail and not test_pattern_pages or __init__ or headings or stub_says or is_left or of_the_guide"
+    few = "highest_scores and not test_pattern_pages or __init__ or headings or stub_says or is_left or of_the_guide"
     options = ("-q", "-p", "no:cacheprovider", "-m", "not azurite", "--doctest-modules", "-k", few)
     done = run(copy, "pytest", *options, "--junitxml=report.xml", "-o", "junit_family=xunit1", *asked)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -80,7 +81,7 @@ def tested(copy: Path, made: list[str]) -> Mapping[str, list[str]]:
 def test_a_recipe_is_made_of_five_files(made: list[str]) -> None:
     assert made[:-1] == MADE
     assert made[-1].startswith("notebooks/")
-    assert made[-1].endswith("_sorted_tail.ipynb")
+    assert made[-1].endswith("_highest_scores.ipynb")
 
 
 def test_what_is_made_passes_the_linter_and_the_rules_of_imports(
@@ -99,7 +100,7 @@ def test_the_recipe_is_public_and_its_examples_run(made: list[str], tested: Mapp
 
 def test_its_tests_fail_with_what_is_to_be_written(made: list[str], tested: Mapping[str, list[str]]) -> None:
     output = "".join(tested[made[1]])
-    assert "write me: SortedTail.first" in output
+    assert "write me: HighestScores.first" in output
     assert "write me: what must hold at the end" in output
 
 
@@ -107,13 +108,15 @@ def test_the_tests_of_the_house_tell_what_is_missing_and_where(
     made: list[str], tested: Mapping[str, list[str]]
 ) -> None:
     (output,) = tested[LEFT]
-    assert "write me: SortedTail.first" in output
+    assert "write me: HighestScores.first" in output
     assert [path for path in made if f"{path}:" not in output] == []
     assert "Write me: the title of the guide's section" in "".join(tested[ENTRY])
 
 
 def test_a_notebook_has_the_headings_of_all(copy: Path, made: list[str]) -> None:
-    cells = json.loads((copy / made[-1]).read_text(encoding="utf-8"))["cells"]
+    written = json.loads((copy / made[-1]).read_text(encoding="utf-8"))
+    nbformat.validate(written)
+    cells = written["cells"]
     headings = ["".join(cell["source"]).splitlines()[0] for cell in cells if cell["cell_type"] == "markdown"]
     assert headings[1:] == [f"## {each}" for each in HEADINGS]
 
@@ -133,5 +136,5 @@ def test_a_name_that_no_recipe_can_have_is_rejected_and_nothing_is_made(copy: Pa
 
 def test_a_recipe_that_is_begun_is_not_begun_again(copy: Path, made: list[str]) -> None:
     with pytest.raises(Unfit, match="is there already"):
-        list(begin(copy, "sorted_tail"))
-    assert title_of(made[0].rpartition("/")[2].removesuffix(".py")) == "Sorted tail"
+        list(begin(copy, "highest_scores"))
+    assert title_of(made[0].rpartition("/")[2].removesuffix(".py")) == "Highest scores"

@@ -13,8 +13,7 @@ from support.guarantees import explore_guarantee
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
-from tablepatterns.recipes.archive import move as moves
-from tablepatterns.recipes.archive.move import FamilyMove, Move
+from tablepatterns.recipes.archive.archive import FamilyMove, Move
 from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Rows, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.typed_json import decoded
@@ -339,7 +338,7 @@ BROKEN = [
         {"crashes": 1},
         "left behind|not moved",
     ),
-    (moves, "Move", DeletesChildrenBeforeTheyAreCopied, Place, moving("archive", workers=("ann",)), {}, "neither"),
+    (recipe, "Move", DeletesChildrenBeforeTheyAreCopied, Place, moving("archive", workers=("ann",)), {}, "neither"),
     (recipe, "Rows", CopiesTheTotals, Counted, moving("archive", workers=("ann",)), {}, "the count is wrong"),
     (
         recipe,

@@ -15,7 +15,7 @@ from support.guarantees import explore_guarantee
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
-from tablepatterns.recipes.archive.move import Move
+from tablepatterns.recipes.archive.archive import Move
 from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Properties, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.retry import Overtaken

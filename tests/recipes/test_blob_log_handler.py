@@ -16,11 +16,8 @@ from uuid import uuid4
 import pytest
 
 import tablepatterns.aio
-from tablepatterns import connect
+from tablepatterns import BlobLog, BlobLogHandler, LogEntry, connect
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.blob_log.blob_log import BlobLog
-from tablepatterns.recipes.blob_log.entry import LogEntry
-from tablepatterns.recipes.blob_log.logging_handler import BlobLogHandler
 from tablepatterns_engine.account import Engine
 
 
@@ -205,8 +202,7 @@ def test_closing_writes_what_waits(log: Any, start: datetime, handler: Any, logg
 AT_EXIT = """
 import atexit, logging
 from tablepatterns import connect
-from tablepatterns.recipes.blob_log.blob_log import BlobLog
-from tablepatterns.recipes.blob_log.logging_handler import BlobLogHandler
+from tablepatterns.recipes.blob_log.blob_log import BlobLog, BlobLogHandler
 
 log = BlobLog(connect(), "logs", "shop")
 start = log.account.now()

@@ -11,8 +11,7 @@ import pytest
 
 from support.blob_logs import fill, log_of, minute
 from support.guarantees import explore_guarantee
-from tablepatterns.recipes.blob_log.blob_log import BlobLog
-from tablepatterns.recipes.blob_log.entry import LogEntry
+from tablepatterns import BlobLog, LogEntry
 from tablepatterns.sdk.container import Container
 from tablepatterns_engine.blobs.listing import ListBlobsQuery
 from tablepatterns_explore import Counterexample, World

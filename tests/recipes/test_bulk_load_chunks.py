@@ -86,15 +86,6 @@ def test_each_operation_leads_back_to_its_entity(entities: list[PlannedEntity]) 
         assert [chunk.position_of(index) for index in range(len(owners))] == owners
 
 
-@pytest.mark.guide("G-065")
-@pytest.mark.parametrize(
-    ("count", "expected"), [(0, []), (50, [50]), (51, [50, 1]), (100, [50, 50]), (101, [50, 50, 1])]
-)
-def test_fifty_entities_with_a_copy_each_are_a_hundred_operations(count: int, expected: list[int]) -> None:
-    entities = [planned(position, A=str(position)) for position in range(count)]
-    assert [len(chunk.entities) for chunk in chunks(entities)] == expected
-
-
 def test_without_an_index_from_the_service_only_a_chunk_of_one_names_the_entity() -> None:
     one, both = (next(chunks([planned(7 + number) for number in range(count)])) for count in (1, 2))
     assert one.position_of(None) == 7

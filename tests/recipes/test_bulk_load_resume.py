@@ -56,33 +56,15 @@ def small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_transactions")
 @pytest.mark.parametrize(("mode", "count", "window"), [("insert", 15, 12), ("insert_or_replace", 12, 5)])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-class TestDying:
-    async def test_at_any_request_a_load_resumes_from_its_last_report(
-        self, backend: Any, engine: Engine, table_name: str, mode: str, count: int, window: int, after: bool
-    ) -> None:
-        entities = staff(count, departments=2)
-        crash, has_lived = 0, False
-        while not has_lived:
-            engine, notebook = Engine(), Notebook()
-            dying = load_of(connect_crashing(backend, engine, Crash(crash, after)), table_name, window=window)
-            has_lived = await lived(dying, entities, notebook, mode=mode)
-            storage = backend.connect(engine)
-            resume = notebook.tokens[-1]
-            loaded = await load_of(storage, table_name).load(entities, mode=mode, resume=resume)
-            assert loaded.entities == count
-            assert await rows_of(storage, table_name) == rows_for(entities)
-            crash += 1
-        assert crash > 6
-
-    async def test_again_and_again_a_load_comes_to_its_end(
-        self, backend: Any, engine: Engine, table_name: str, mode: str, count: int, window: int, after: bool
-    ) -> None:
-        entities, notebook = staff(count, departments=2), Notebook()
-        for request in range(1, 100):
-            dying = load_of(connect_crashing(backend, engine, Crash(request, after)), table_name, window=window)
-            if await lived(dying, entities, notebook, mode=mode):
-                break
-        assert await rows_of(backend.connect(engine), table_name) == rows_for(entities)
+async def test_a_load_that_crashes_again_and_again_is_completed(
+    backend: Any, engine: Engine, table_name: str, mode: str, count: int, window: int, after: bool
+) -> None:
+    entities, notebook = staff(count, departments=2), Notebook()
+    for request in range(1, 100):
+        dying = load_of(connect_crashing(backend, engine, Crash(request, after)), table_name, window=window)
+        if await lived(dying, entities, notebook, mode=mode):
+            break
+    assert await rows_of(backend.connect(engine), table_name) == rows_for(entities)
 
 
 async def test_every_report_of_a_load_resumes_it(backend: Any, engine: Engine, storage: Any, table_name: str) -> None:

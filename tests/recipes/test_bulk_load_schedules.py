@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
+from tablepatterns import BulkLoad, EntitySet, IndexEntity, Key, Summary, limits
 from tablepatterns.entity_set.commit import Step, Write, all_steps, execute_steps
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
 from tablepatterns.recipes.bulk_load import plan
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.bulk_load.plan import Chunk
 from tablepatterns.sdk.operation import ANY
 from tablepatterns_explore import Counterexample, World
@@ -147,7 +146,8 @@ class TellsFirst(BulkLoad[Any]):
     """The token says that a chunk is in the table before it is."""
 
     async def _submit(self, run: Any, chunk: Chunk) -> Any:
-        run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
+        positions = [each.position for each in chunk.entities]
+        run.tally.note_stored(positions, transactions=1, bytes=chunk.stored_bytes)
         return await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
 
 

@@ -15,7 +15,7 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from support.examples import examples
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
+from tablepatterns import BulkLoad, CopiedFields, EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.errors import (
     BadProperty,
     DerivedDataMismatch,
@@ -26,14 +26,11 @@ from tablepatterns.errors import (
     TooMuchContention,
 )
 from tablepatterns.jobs import verify
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns_engine.account import Engine
 
 NAMES = ("Jones", "Smith", "Brown")
 BY_NAME = IndexEntity("LastName")
 PAYROLL = Summary(Key("{Department}", "department"), count="EmployeeCount", sums={"Salary": "Payroll"})
-MODES = ["insert", "insert_or_replace"]
 
 
 def staff(count: int, start: int = 0, departments: int = 1, **changes: Any) -> list[dict[str, Any]]:
@@ -224,25 +221,6 @@ async def check_only_first(storage: Any, table: str) -> None:
 # ------------------------------------------------------------------ other writers beside it
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_lists_and_totals_count_another_writer_too(
-    backend: Any, engine: Engine, table_name: str, mode: str
-) -> None:
-    others = sharing(tablepatterns.connect(engine), table_name)
-    theirs: list[dict[str, Any]] = []
-
-    def interfere(write: int) -> None:
-        if write % 2 == 0:
-            theirs.extend(staff(1, start=1000 + write))
-            others.insert(theirs[-1])
-
-    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
-    loaded = await BulkLoad(mine).load(staff(250), mode=mode)
-    assert (loaded.entities, loaded.transactions) == (250, 3)
-    assert len(theirs) == 3
-    await check(backend.connect(engine), table_name, staff(250) + theirs)
-
-
 async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: Engine, table_name: str) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
     gone = staff(1, start=1000)[0]
@@ -258,22 +236,6 @@ async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: 
     await check(backend.connect(engine), table_name, staff(150 - 96, start=96))
 
 
-async def test_an_entity_that_was_replaced_concurrently_is_counted_with_its_new_value(
-    backend: Any, engine: Engine, table_name: str
-) -> None:
-    others = sharing(tablepatterns.connect(engine), table_name)
-    BulkLoad(others).load(staff(20))
-
-    def interfere(write: int) -> None:
-        if write == 0:
-            for each in staff(20, LastName="White", Salary=1000):
-                others.insert_or_replace(each)
-
-    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
-    await BulkLoad(mine).load(staff(20, Salary=3), mode="insert_or_replace")
-    await check(backend.connect(engine), table_name, staff(20, Salary=3))
-
-
 async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
     mine = sharing(
@@ -286,48 +248,6 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
 
 
 # ------------------------------------------------------------------ broken off and resumed
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
-    backend: Any, engine: Engine, table_name: str, mode: str, after: bool
-) -> None:
-    entities, window = staff(10 if mode == "insert" else 5), 6 if mode == "insert" else 3
-    crash, has_lived = 0, False
-    while not has_lived:
-        engine, tokens = Engine(), list[str | None]([None])
-        dying = sharing(connect_crashing(backend, engine, Crash(crash, after)), table_name)
-        keep = lambda report, tokens=tokens: tokens.append(report.token)  # noqa: E731
-        with suppress(Crashed):
-            await BulkLoad(dying, window=window).load(entities, mode=mode, progress=keep)
-            has_lived = True
-        beside = staff(2, start=1000)
-        for each in beside:
-            await sharing(backend.connect(engine), table_name).insert(each)
-        resumed = sharing(backend.connect(engine), table_name)
-        loaded = await BulkLoad(resumed, window=window).load(entities, mode=mode, resume=tokens[-1])
-        assert loaded.entities == len(entities)
-        await check(backend.connect(engine), table_name, entities + beside)
-        crash += 1
-    assert crash > 5
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_lost_response_counts_no_entity_twice(backend: Any, engine: Engine, table_name: str, mode: str) -> None:
-    storage = backend.connect(engine)
-    others = sharing(tablepatterns.connect(engine), table_name)
-    await sharing(storage, table_name).create_table()
-    flaky = sharing(
-        connect_unreliable(backend, engine, lambda write: "response lost" if write >= 1 else None), table_name
-    )
-    with pytest.raises(LoadInterrupted, match="connection reset") as stop:
-        await BulkLoad(flaky).load(staff(250), mode=mode)
-    others.insert(staff(1, start=1000)[0])
-    loaded = await BulkLoad(sharing(storage, table_name)).load(staff(250), mode=mode, resume=stop.value.token)
-    assert loaded.entities == 250
-    assert loaded.already_stored == (96 if mode == "insert" else 0)
-    await check(storage, table_name, staff(250) + staff(1, start=1000))
 
 
 @given(

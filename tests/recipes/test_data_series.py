@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -11,10 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from support.hour_series import DAY, TODAY, series_of
+from support.hour_series import DAY, KEY, TODAY, series_of
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import Int64, between, connect
-from tablepatterns.errors import BadProperty, OutcomeUnknown, TooMuchContention
+from tablepatterns import DataSeries, EntitySet, EventualTransaction, Int64, Key, Worker, between, connect
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    BadProperty,
+    BadTableName,
+    LimitExceeded,
+    OutcomeUnknown,
+    TooMuchContention,
+)
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
 
@@ -136,19 +146,6 @@ async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
             assert await series.add(9, 5, **TODAY) == total
         assert (span.totals.requests, span.totals.billable) == (2, 2)
     assert await series.add(9, -3, **TODAY) == 7
-
-
-@pytest.mark.guide("G-229")
-@pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_an_add_with_a_lost_response_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
-    flaky = series_of(
-        connect_unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
-    )
-    await messages.table.create()
-    for total in (2, 4, 6):
-        assert await flaky.add(9, 2, **TODAY) == total
-    await flaky.set(3, 8, **TODAY)
-    assert await messages.read([3, 9], **TODAY) == [8, 6]
 
 
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
@@ -288,3 +285,166 @@ async def test_whatever_the_steps_a_series_is_as_a_list(
             assert expected[slot] is not None
     assert await series.read(**TODAY) == expected
     assert [values async for _, values in series.range(Employee="000223")] in ([expected], [])
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.guide("G-230")
+def test_251_points_fit_in_an_entity_and_252_are_rejected_with_hints() -> None:
+    with connect() as storage:
+        series = series_of(storage, "Counts", 251)
+        series.set_many(dict.fromkeys(range(251), 1), **TODAY)
+        assert series.read(**TODAY) == [1] * 251
+        with pytest.raises(LimitExceeded, match=r"251 points.*split=True.*blob"):
+            series_of(storage, "Counts", 252)
+        with pytest.raises(LimitExceeded, match=r"24849 points.*blob"):
+            series_of(storage, "Counts", 24_850, split=True)
+
+
+async def test_a_series_of_99_full_rows_is_read_at_once(storage: Any, engine: Engine, table_name: str) -> None:
+    series = series_of(storage, table_name, 24_849, split=True)
+    await series.set_many(dict.fromkeys(range(0, 24_849, 251), 1), **TODAY)
+    with engine.ledger.span() as span:
+        assert sum(value or 0 for value in await series.read(**TODAY)) == 99
+    assert span.totals.requests == 1
+
+
+async def test_bad_input_is_rejected_before_any_request(storage: Any, engine: Engine, messages: Any) -> None:
+    flags = series_of(storage, messages.table.name, value_type=bool)
+    await messages.set(9, 2**31 - 1, **TODAY)
+    bad: list[tuple[type[Exception], Any]] = [
+        (BadInput, lambda: messages.set(24, 1, **TODAY)),
+        (BadInput, lambda: messages.set(-1, 1, **TODAY)),
+        (BadInput, lambda: messages.set(True, 1, **TODAY)),
+        (BadInput, lambda: messages.read([24], **TODAY)),
+        (BadProperty, lambda: messages.set(9, None, **TODAY)),
+        (BadProperty, lambda: messages.set(9, 0.5, **TODAY)),
+        (BadProperty, lambda: messages.set(9, True, **TODAY)),
+        (BadProperty, lambda: messages.set(9, 2**31, **TODAY)),
+        (BadProperty, lambda: messages.set_many({1: 1, 2: "x"}, **TODAY)),
+        (BadProperty, lambda: flags.set(9, 1, **TODAY)),
+        (BadProperty, lambda: flags.add(9, True, **TODAY)),
+        (BadKey, lambda: messages.set(9, 1, Employee="000223")),
+        (BadKey, lambda: messages.read(**TODAY, Hour=9)),
+        (BadKey, lambda: messages.add(9, 1, Employee="a/b", Day=DAY)),
+    ]
+    with engine.ledger.span() as span:
+        for refused, call in bad:
+            with pytest.raises(refused):
+                await call()
+    assert span.totals.requests == 0
+
+
+async def test_a_sum_that_is_too_large_is_rejected_and_nothing_is_written(messages: Any) -> None:
+    await messages.set(9, 2**31 - 1, **TODAY)
+    with pytest.raises(BadProperty, match="32 bits"):
+        await messages.add(9, 1, **TODAY)
+    assert await messages.read([9], **TODAY) == [2**31 - 1]
+
+
+async def test_a_stored_value_of_another_type_is_an_error(storage: Any, messages: Any) -> None:
+    reals = series_of(storage, messages.table.name, value_type=float)
+    await reals.set(9, 0.5, **TODAY)
+    with pytest.raises(BadProperty, match="Hour09"):
+        await messages.read(**TODAY)
+    with pytest.raises(BadProperty, match="Hour09"):
+        await messages.add(9, 1, **TODAY)
+    assert await messages.read([8], **TODAY) == [None]
+
+
+@pytest.mark.parametrize(
+    ("error", "key", "options"),
+    [
+        (LimitExceeded, KEY, {"points": 0}),
+        (BadProperty, KEY, {"prefix": "9"}),
+        (BadProperty, KEY, {"prefix": "a-b"}),
+        (BadDesign, KEY, {"value_type": str}),
+        (BadTableName, KEY, {"table": "x"}),
+    ],
+)
+def test_an_invalid_design_is_rejected(error: type[Exception], key: Key, options: dict[str, Any]) -> None:
+    given = {"table": "Counts", "points": 24, "prefix": "Hour", "value_type": int} | options
+    with connect() as storage, pytest.raises(error):
+        DataSeries(storage, key=key, **given)
+
+
+@pytest.mark.guide("G-103")
+def test_the_cosmos_table_api_is_rejected_for_split_series() -> None:
+    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
+    with connect(cosmos) as storage:
+        series_of(storage, "Counts")
+        with pytest.raises(BadDesign, match="Cosmos DB"):
+            series_of(storage, "Counts", 600, split=True)
+
+
+# ------------------------------------------------------------------ the layout of points in rows
+
+
+@pytest.mark.guide("G-230")
+async def test_8000_points_fit_in_one_property_and_9000_need_a_blob(storage: Any, table_name: str) -> None:
+    series = EntitySet(storage, table_name, Key("{Employee}", "{Year:04d}"))
+    jones: dict[str, Any] = {"Employee": "000223", "Year": 2014}
+    entity = await series.insert(jones | {"Points": array("d", [0.5] * 8000).tobytes()})
+
+    def change(entity: dict[str, Any]) -> None:
+        points = array("d", entity["Points"])
+        points[7999] = 1.5
+        entity["Points"] = points.tobytes()
+
+    await series.update(change, **jones)
+    assert array("d", (await series.get(**jones))["Points"])[-2:] == array("d", [0.5, 1.5])
+    with pytest.raises(LimitExceeded, match="blob"):
+        await series.merge(entity, {"Points": array("d", [0.5] * 9000).tobytes()})
+
+
+# ------------------------------------------------------------------ series in blobs
+
+
+POINTS = list(range(1000))
+OF_JULY = {"Employee": "000223", "Month": "2014-07"}
+
+
+class Readings:
+    """A long series per employee and month: its points in a blob, its sum and the blob's name in an entity."""
+
+    def __init__(self, account: Any, table: str) -> None:
+        self.entities = EntitySet(account, table, Key("{Employee}", "{Month}"))
+        self.blobs = account.container(f"c{table[-40:]}")
+        self.fails = False
+        steps = [self.write_blob, self.write_entity]
+        self.writing = EventualTransaction(account, f"q{table[-40:]}", "series", steps)
+
+    def name(self, body: dict[str, Any]) -> str:
+        return f"{body['Employee']}/{body['Month']}"
+
+    async def write_blob(self, body: dict[str, Any]) -> None:
+        await self.blobs.upload(self.name(body), array("i", body["Points"]).tobytes())
+
+    async def write_entity(self, body: dict[str, Any]) -> None:
+        if self.fails:
+            raise ConnectionError("the process crashed between its two writes")
+        total = sum(body["Points"])
+        key = {"Employee": body["Employee"], "Month": body["Month"]}
+        await self.entities.insert_or_replace({**key, "Total": total, "Blob": self.name(body)})
+
+    async def read(self, **key: Any) -> tuple[int, list[int]]:
+        entity = await self.entities.get(**key)
+        return entity["Total"], array("i", await self.blobs.download(entity["Blob"])).tolist()
+
+
+@pytest.mark.guide("G-231")
+async def test_a_series_in_a_blob_and_its_entity_are_brought_together(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    readings = Readings(storage, table_name)
+    worker = Worker(storage, [readings.writing], retry_after=10)
+    await readings.writing.start({**OF_JULY, "Points": POINTS})
+    readings.fails = True
+    assert (await worker.run_once()).failed == 1
+    assert await readings.entities.get(**OF_JULY) is None
+
+    readings.fails = False
+    engine.clock.advance(10)
+    assert (await worker.run_once()).handled == 1
+    assert await readings.read(**OF_JULY) == (sum(POINTS), POINTS)

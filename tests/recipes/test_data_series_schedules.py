@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import Key
+from tablepatterns import DataSeries, Key
 from tablepatterns.errors import OutcomeUnknown
-from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_explore import World
 from tablepatterns_explore.explore import Counterexample

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
+from support.derived_tables import DerivedTables, derived_tables_on, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -37,7 +37,6 @@ EVENTUAL: dict[str, Make] = {
     "another table": lambda places: CopiedFields(DEPARTMENT, store=InTable(places.other), **COPIES),
     "another partition": lambda places: CopiedFields(Key("d_{Department}", "d"), store=InTable(), **COPIES),
 }
-OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVENTUAL))
 EVERYWHERE = pytest.mark.parametrize(
     "make", [lambda places: here(), *EVENTUAL.values()], ids=["the partition", *EVENTUAL]
 )
@@ -165,47 +164,6 @@ async def test_a_reference_to_a_missing_entity_is_rejected(places: DerivedTables
 
 
 # -- what it costs
-
-
-@pytest.mark.guide("G-188", "G-189", "G-190")
-async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
-    employees, departments = await staffed(places, here())
-    manager = await employees.get(Department="Sales", EmployeeId=1)
-    with ledger_span(engine) as span:
-        await employees.merge(manager, {"Email": "j@contoso.com"})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with ledger_span(engine) as span:
-        await employees.merge(manager, {"Age": 50})
-    assert operations(span) == ["MergeEntity"]
-    with ledger_span(engine) as span:
-        department = await departments.get(**SALES)
-    assert operations(span) == ["QueryEntity"]
-    with ledger_span(engine) as span:
-        await departments.merge(department, {"ManagerId": 2})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with ledger_span(engine) as span:
-        await departments.merge(department, {"Rooms": 4})
-    assert operations(span) == ["MergeEntity"]
-
-
-@OUTSIDE
-async def test_copies_in_another_table_cost_what_they_state(places: DerivedTables, engine: Engine, make: Make) -> None:
-    employees, departments = await staffed(places, make(places))
-    manager = await employees.get(Department="Sales", EmployeeId=1)
-    other = await employees.get(Department="Sales", EmployeeId=2)
-    with ledger_span(engine) as span:
-        await employees.merge(manager, {"Email": "j@contoso.com"})
-    assert span.totals.billable == 6
-    with ledger_span(engine) as span:
-        await employees.merge(other, {"Email": "a@contoso.com"})
-    assert span.totals.billable == 5
-    with ledger_span(engine) as span:
-        await employees.merge(manager, {"Age": 50})
-    assert span.totals.billable == 1
-    department = await departments.get(**SALES)
-    with ledger_span(engine) as span:
-        await departments.merge(department, {"ManagerId": 2})
-    assert span.totals.billable == 7
 
 
 # -- several changes at a time
@@ -354,7 +312,7 @@ async def test_an_employee_that_was_read_from_an_index_costs_a_read_more(places:
     found = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")
     with pytest.raises(BadInput, match="whose ETag is not the entity"):
         employees.merging(found, {"Age": 5})
-    with ledger_span(engine) as span:
+    with engine.ledger.span() as span:
         await employees.merge(found, {"Age": 5})
     assert operations(span) == ["QueryEntity", "Transaction"]
     stale = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.entity_set.placement import InTable
+from tablepatterns import CopiedFields, EntitySet, InTable, IntraPartitionIndex, Key
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes import denormalize
-from tablepatterns.recipes.denormalize import CopiedFields, FilledCopies
+from tablepatterns.recipes.denormalize import FilledCopies
 from tablepatterns_explore import Counterexample, World
 
 RECIPE = "CopiedFields"

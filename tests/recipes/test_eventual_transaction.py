@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 
 import tablepatterns.aio
-from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, EventualTransaction, Key, Observer, Worker, connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
-from tablepatterns.messages.delivery import Observer
 from tablepatterns.messages.envelope import Envelope
-from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.recipes.eventual_transaction import DONE
+from tablepatterns.recipes.worker import Report
 from tablepatterns_engine.account import Engine
 
 ORDER = {"Order": "4711", "Amount": 3}
@@ -262,34 +260,6 @@ async def test_a_host_that_received_the_message_hears_of_the_failure(storage: An
     assert isinstance(caught.value.__cause__, ValueError)
     await worker.handle_text(text)
     assert steps.taken == ["pay", "ship", "pay", "ship", "tell"]
-
-
-@pytest.mark.guide("G-152", "G-155")
-@pytest.mark.parametrize("remember", [False, True])
-@pytest.mark.parametrize("after", [False, True])
-async def test_all_steps_are_completed_after_a_worker_crashed_at_any_point(
-    backend: Any, storage: Any, engine: Engine, name: str, remember: bool, after: bool
-) -> None:
-    for at in range(20):
-        steps = Steps()
-        order = order_of(storage, name, steps.named(), remember=remember)
-        await order.start(ORDER)
-        dying: Any = Worker(connect_crashing(backend, engine, Crash(at, after)), [order], lease=30)
-        dead = False
-        try:
-            await dying.run_once()
-        except Crashed:
-            dead = True
-        engine.clock.advance(3600)
-        worker: Any = Worker(storage, [order])
-        await worker.drain()
-        assert [step for step in ("pay", "ship", "tell") if step in steps.taken] == ["pay", "ship", "tell"]
-        assert steps.taken[-1] == "tell"
-        assert await storage.queue(name).length() == 0
-        if not dead:
-            break
-    else:
-        raise AssertionError("it never got to the end alive")
 
 
 # ------------------------------------------------------------------ what is refused

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, InBlobs, IndexEntity, InTable, Key
 from tablepatterns.entity_set.intents import Intents
-from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY
 from tablepatterns_explore import Counterexample, World
 

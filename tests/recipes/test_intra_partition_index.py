@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
 from support.examples import examples
-from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix
+from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix, prop
 from tablepatterns.errors import (
     BadDesign,
     BadFilter,
@@ -20,7 +20,6 @@ from tablepatterns.errors import (
     EntityAlreadyExists,
     EntityChanged,
 )
-from tablepatterns.filters import prop
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 

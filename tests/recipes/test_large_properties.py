@@ -22,8 +22,7 @@ from tablepatterns.errors import (
     LargeValueMissing,
     LimitExceeded,
 )
-from tablepatterns.recipes.large_properties.blobs import BlobName, escaped
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
+from tablepatterns.recipes.large_properties.large_properties import BlobName, LargeProperties, Upload, escaped
 
 PHOTO = bytes(range(256)) * 300
 

@@ -11,12 +11,10 @@ import pytest
 from support.employees import BY_ID
 from support.guarantees import explore_guarantee
 from support.large_staff import HOUR, JONES
-from tablepatterns import EntitySet
+from tablepatterns import EntitySet, LargeProperties, LargePropertyStore
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.large_properties import large_properties
-from tablepatterns.recipes.large_properties.blobs import Batch
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import CollectionReport, LargePropertyStore
+from tablepatterns.recipes.large_properties.large_values import Batch, CollectionReport
 from tablepatterns_engine.blobs.listing import ListBlobsQuery
 from tablepatterns_explore import Counterexample, World
 

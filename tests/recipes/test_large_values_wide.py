@@ -9,15 +9,9 @@ import pytest
 
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, encrypted, large, row_with, rows_of, wide_of
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, Key, LargeProperties, LargePropertyStore, connect
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import (
-    BlobReference,
-    CollectionReport,
-    LargePropertyReport,
-    LargePropertyStore,
-)
+from tablepatterns.recipes.large_properties.large_values import BlobReference, CollectionReport, LargePropertyReport
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
 

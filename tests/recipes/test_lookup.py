@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
-from tablepatterns import EntitySet, Key, aio, connect
+from tablepatterns import EntitySet, Key, Lookup, aio, connect
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityChanged
-from tablepatterns.recipes.lookup import Lookup
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import AioEngineTransport
 

@@ -55,18 +55,6 @@ async def test_together_the_count_changes_with_each_employee(storage: Any, engin
     assert (await staff.parent_of(jones))["EmployeeCount"] == 1
 
 
-@pytest.mark.guide("G-270")
-async def test_the_department_changes_by_one_operation(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = together_in(storage, table_name)
-    sales = await staff.parents.insert({**SALES, "EmployeeCount": 0})
-    await staff.children.insert(employee(223))
-    sales = await staff.parents.get(**SALES)
-    with engine.ledger.span() as span:
-        await staff.parents.merge(sales, {"Floor": 4})
-    assert span.totals.requests == 1
-    assert (await staff.parents.get(**SALES))["EmployeeCount"] == 1
-
-
 async def test_together_both_change_in_one_transaction_or_not_at_all(storage: Any, table_name: str) -> None:
     staff = OneToMany(EntitySet(storage, table_name, HEAD), EntitySet(storage, table_name, STAFF))
     stale = await staff.parents.insert({**SALES, "Newest": 0})
@@ -97,25 +85,6 @@ async def test_apart_each_changes_by_one_operation_and_the_count_follows(
     await employees.process_intents()
     assert await employees.totals(counted, **SALES) == {"EmployeeCount": 1}
     assert (await staff.family(**SALES)).parent == SALES
-
-
-@pytest.mark.guide("G-271")
-async def test_apart_the_count_of_a_crashed_writer_becomes_consistent_through_the_queue(
-    backend: Any, engine: Engine
-) -> None:
-    storage = backend.connect()
-    counted = Summary(HEAD, count="EmployeeCount", store=InTable("Counts"))
-
-    def employees_in(account: Any) -> Any:
-        return EntitySet(account, "Staff", STAFF, derived=[counted])
-
-    await employees_in(storage).insert(employee(1))
-    with pytest.raises(Crashed):
-        await employees_in(connect_crashing(backend, engine, Crash(at=1, after=True))).insert(employee(2))
-    assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 1}
-    engine.clock.advance(61)
-    await employees_in(storage).process_intents()
-    assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 2}
 
 
 async def test_children_take_a_range_query_and_the_parent_a_point_query(

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, Key, OneToOne, connect
 from tablepatterns.errors import BadDesign, BadInput, EntityChanged
-from tablepatterns.recipes.one_to_one import OneToOne
 from tablepatterns_engine.account import Engine
 from tablepatterns_explore import Counterexample, World
 

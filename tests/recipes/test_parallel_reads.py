@@ -10,9 +10,8 @@ import pytest
 from azure.core.exceptions import AzureError, ServiceRequestError
 
 from support.employees import BY_ID, by_email, employees_of, jones
-from tablepatterns import EntitySet, Key, aio, connect, prefix, prop
+from tablepatterns import EntitySet, Key, ParallelReads, aio, connect, prefix, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadKey
-from tablepatterns.recipes.parallel_reads import ParallelReads
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 

@@ -100,34 +100,6 @@ async def test_derived_data_follows_the_move(storage: Any, new_name: Any, queue_
         assert not (await verify(move.entity_set, each)).drifts
 
 
-@pytest.mark.guide("G-274")
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("at", range(6))
-async def test_a_worker_completes_the_move_after_a_crash_at_any_point(
-    backend: Any, engine: Engine, at: int, after: bool
-) -> None:
-    storage = backend.connect()
-    move = move_of(storage, "Staff", "staff-moves")
-    await move.entity_set.insert(jones())
-    await storage.queue("staff-moves").create()
-    dying = move_of(connect_crashing(backend, engine, Crash(at=at, after=after)), "Staff", "staff-moves")
-    with pytest.raises(Crashed):
-        await dying.move(await _read_by(dying, move), Department="Marketing")
-    assert await _places(move) != []
-    engine.clock.advance(61)
-    report = await Worker(storage, [move]).run_once()
-    assert (report.handled, report.failed) == (report.received, 0)
-    began = (at, after) >= (1, True)
-    assert await _places(move) == (["Marketing"] if began else ["Sales"])
-    (row,) = (await rows_of(storage, "Staff")).values()
-    assert not {MOVING_TO, MOVED_FROM} & row.keys()
-
-
-async def _read_by(dying: Any, move: Any) -> Any:
-    """Return the entity as the crashing process has read it."""
-    return await move.entity_set.get(**ID)
-
-
 async def _places(move: Any) -> list[str]:
     return [each["Department"] async for each in move.entity_set.scan()]
 
@@ -193,22 +165,6 @@ async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any,
     await Worker(storage, [move]).run_once()
     await move.move(await move.entity_set.get(**THERE), Department="Finance")
     assert await _places(move) == ["Finance"]
-
-
-async def test_a_change_during_the_move_is_not_lost(backend: Any, engine: Engine) -> None:
-    storage = backend.connect()
-    move = move_of(storage, "Staff", "staff-moves")
-    await move.entity_set.insert(jones())
-    await storage.queue("staff-moves").create()
-    entity = await move.entity_set.get(**ID)
-    with pytest.raises(Crashed):
-        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
-            entity, Department="Marketing"
-        )
-    await move.entity_set.update(lambda found: found.update(Age=50), **ID)
-    engine.clock.advance(61)
-    await Worker(storage, [move]).run_once()
-    assert [each["Age"] async for each in move.entity_set.scan()] == [50]
 
 
 async def test_if_original_and_copy_changed_both_stay(backend: Any, engine: Engine) -> None:

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns import EntitySet, Key, Ticks
-from tablepatterns.recipes.partition_spread.buckets import Buckets
-from tablepatterns.recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions
-from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns import EntitySet, Key, PartitionSpread, Ticks, anti_pattern, hot_partitions
+from tablepatterns.recipes.partition_spread.partition_spread import Buckets
 from tablepatterns_engine import Targets
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock

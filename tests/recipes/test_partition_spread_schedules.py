@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import Entity, Key
+from tablepatterns import Entity, Key, PartitionSpread
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.partition_spread.buckets import Buckets, SpreadTable
-from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns.recipes.partition_spread.partition_spread import Buckets, SpreadTable
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
 from tablepatterns_explore import Counterexample, World

@@ -11,11 +11,9 @@ import pytest
 
 from support.guarantees import explore_guarantee, replay_guarantee
 from support.logins import BY_MOMENT, DAY, login, logs_of
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, Key, Period, PeriodTables
 from tablepatterns.errors import PeriodExpired, TableBeingDeleted
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.period_tables.period import Period
-from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_explore import Counterexample, World
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from support.hour_series import series_of
 from support.logins import DAY, NOON, drop_all, login, logs_of, names_of
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import DataSeries, EntitySet, Key, Period, PeriodTables, connect
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired
-from tablepatterns.recipes.data_series import DataSeries
-from tablepatterns.recipes.period_tables.period import Period, slots_before
-from tablepatterns.recipes.period_tables.period_tables import PeriodTables
+from tablepatterns.recipes.period_tables.period import slots_before
 from tablepatterns_engine.account import Engine
 
 HOUR = timedelta(hours=1)

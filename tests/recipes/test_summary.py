@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
+from support.derived_tables import DerivedTables, derived_tables_on, operations
 from support.employees import BY_ID, jones, rows_of
 from support.examples import examples
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
@@ -97,11 +97,11 @@ async def test_totals_spread_in_the_partition_are_exact_and_recounted(places: De
     assert await totals(employees, via) == (30, sum(range(30)))
     assert await recount(employees, via, Department="Sales") == []
     entity = await employees.get(Department="Sales", EmployeeId=7)
-    with ledger_span(engine) as span:
+    with engine.ledger.span() as span:
         await employees.merge(entity, {"Salary": 1007})
     assert operations(span) == ["QueryEntity", "Transaction"]
     await employees.rename(entity, EmployeeId=100)
-    with ledger_span(engine) as span:
+    with engine.ledger.span() as span:
         assert await totals(employees, via) == (30, sum(range(30)) + 1000)
     assert operations(span) == ["QueryEntities"]
     assert await recount(employees, via, Department="Sales") == []
@@ -135,43 +135,6 @@ async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places
     held = {"DepartmentName": "Sales", "EmployeeCount": 1, "Payroll": Int64(100)}
     assert (await rows_of(places.storage, places.table))[ROW] == held
     assert type((await rows_of(places.storage, places.table))[ROW]["Payroll"]) is Int64
-
-
-@pytest.mark.guide("G-192")
-async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
-    via = here()
-    employees = places.employees(via)
-    await places.ready()
-    with ledger_span(engine) as span:
-        entity = await employees.insert(jones(Salary=100))
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with ledger_span(engine) as span:
-        await employees.merge(entity, {"Age": 5})
-    assert operations(span) == ["MergeEntity"]
-    with ledger_span(engine) as span:
-        await employees.merge(entity, {"Salary": 200})
-    assert operations(span) == ["QueryEntity", "Transaction"]
-    with ledger_span(engine) as span:
-        assert await totals(employees, via) == (1, 200)
-    assert operations(span) == ["QueryEntity"]
-
-
-@OUTSIDE
-async def test_a_summary_in_another_table_costs_what_it_states(
-    places: DerivedTables, engine: Engine, make: Make
-) -> None:
-    via = make(places)
-    employees = places.employees(via)
-    await places.ready()
-    with ledger_span(engine) as span:
-        entity = await employees.insert(jones(Salary=100))
-    assert span.totals.billable == 6
-    with ledger_span(engine) as span:
-        await employees.merge(entity, {"Age": 5})
-    assert span.totals.billable == 1
-    with ledger_span(engine) as span:
-        assert await totals(employees, via) == (1, 100)
-    assert span.totals.billable == 1
 
 
 async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(places: DerivedTables) -> None:
@@ -431,7 +394,7 @@ async def test_a_department_with_totals_is_still_updated_by_one_operation(
     await departments.insert({"Department": "Sales", "Rooms": 1})
     await employees.insert(jones(Salary=10))
     department = await departments.get(Department="Sales")
-    with ledger_span(engine) as span:
+    with engine.ledger.span() as span:
         await departments.merge(department, {"Rooms": 2})
     assert operations(span) == ["MergeEntity"]
     assert await totals(employees, via) == (1, 10)

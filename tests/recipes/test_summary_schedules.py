@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, InTable, Key, Summary
 from tablepatterns.entity_set.intents import SentIntents
-from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.jobs import recount
-from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY
 from tablepatterns_explore import Counterexample, World
 

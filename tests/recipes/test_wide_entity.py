@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.wide_counts import DAYS, JONES, counts_of, year
-from tablepatterns import Entity, Int64, Key
+from tablepatterns import Entity, Int64, Key, WideEntity, connect
 from tablepatterns.errors import (
+    BadDesign,
     BadInput,
     BadKey,
+    BadProperty,
     DerivedDataMismatch,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
+    LimitExceeded,
 )
 from tablepatterns.recipe import set_profile_of
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 
@@ -123,14 +125,6 @@ async def test_the_part_of_a_declared_property_is_known_without_reading(
         found = await counts.get(**JONES, select=["Day300", "Day301"])
     assert [(record.operation, record.examined) for record in span.records] == [("MergeEntity", 0), ("QueryEntity", 1)]
     assert dict(found) == JONES | {"Day300": 7, "Day301": 300}
-
-
-async def test_reading_is_one_range_query_whatever_the_number_of_parts(counts: Any, engine: Engine) -> None:
-    await counts.insert(year())
-    with engine.ledger.span() as span:
-        await counts.get(**JONES)
-        await counts.get(**JONES, select=["Day001", "Day365"])
-    assert [(record.billable, record.examined) for record in span.records] == [(1, 2), (1, 2)]
 
 
 async def test_a_selection_reads_what_was_asked_and_cannot_be_written_back(counts: Any) -> None:
@@ -361,3 +355,61 @@ async def test_whatever_the_changes_the_value_is_as_in_one_row(
             await wide.replace(entity)
         assert dict(entity) == dict(await wide.get(**JONES)) == JONES | known
     assert await wide.sweep(**JONES) == 0
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+async def test_bad_input_is_rejected_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
+    wide, declared = counts_of(storage, table_name, part_bytes=100), counts_of(storage, table_name, properties=["A"])
+    entity = await wide.insert(JONES | {"A": 1})
+    another = await wide.get(**JONES)
+    another["Employee"] = "000224"
+    with engine.ledger.span() as span:
+        for refused, write in (
+            (LimitExceeded, wide.insert(JONES | {f"P{n}": "x" * 60 for n in range(50)})),
+            (BadProperty, wide.insert(JONES | {"WideParts": 1})),
+            (BadProperty, wide.insert(JONES | {"A": [1]})),
+            (BadProperty, wide.insert(JONES | {"WriteId": "x"})),
+            (BadProperty, declared.insert(JONES | {"B": 1})),
+            (BadKey, wide.insert({"A": 1})),
+            (BadKey, wide.insert(JONES | {"RowKey": "01"})),
+            (BadKey, wide.merge(entity, {"Employee": "000224"})),
+            (BadKey, wide.replace(another)),
+            (BadInput, wide.replace(JONES | {"A": 1})),
+            (LimitExceeded, declared.insert(JONES | {"A": "x" * 40_000})),
+        ):
+            with pytest.raises(refused):
+                await write
+    assert span.totals.requests == 0
+
+
+async def test_49_parts_are_accepted_and_50_are_not(storage: Any, table_name: str) -> None:
+    wide = counts_of(storage, table_name, part_bytes=100)
+    entity = JONES | {f"P{n:02d}": "x" * 40 for n in range(49)}
+    await wide.insert(entity)
+    assert await wide.get(**JONES) == entity
+    with pytest.raises(LimitExceeded, match="at most 49"):
+        await wide.insert({"Employee": "000224"} | {f"P{n:02d}": "x" * 40 for n in range(50)})
+
+
+def test_a_declared_part_that_is_too_large_is_rejected_with_the_way_out() -> None:
+    with connect() as storage:
+        wide = WideEntity(storage, "Counts", Key("{Employee}", ""), properties=DAYS, part_bytes=2000)
+        with pytest.raises(LimitExceeded, match="part 1"):
+            wide.insert(year(Day001=1))
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "subject"),
+    [
+        (Key("{Employee}", "{WidePart}"), {}, "WidePart"),
+        (Key("{Employee}", ""), {"properties": ["A", "B", "A"]}, "'A'"),
+        (Key("{Employee}", ""), {"properties": ["Employee"]}, "Employee"),
+        (Key("{Employee}", ""), {"part_bytes": 2**20}, "part_bytes"),
+        (Key("{Employee}", ""), {"transaction_bytes": 0}, "transaction_bytes"),
+    ],
+)
+def test_a_design_that_cannot_work_is_rejected(key: Key, options: dict[str, Any], subject: str) -> None:
+    with connect() as storage, pytest.raises(BadDesign, match=subject):
+        WideEntity(storage, "Counts", key, **options)

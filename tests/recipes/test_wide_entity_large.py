@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from support.crashing_client import Crash, Crashed, connect_crashing
-from support.unreliable_transport import connect_unreliable
-from tablepatterns import Key, connect
+from tablepatterns import Key, WideEntity, connect
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 
@@ -196,23 +194,6 @@ async def test_a_missing_row_of_a_generation_is_reported(wide: Any, storage: Any
     await storage.table(table_name).submit(Operation.delete("000223", lost, ANY))
     with pytest.raises(DerivedDataMismatch, match=lost):
         await wide.get(**JONES)
-
-
-@pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_any_lost_response_is_recognized(
-    backend: Any, engine: Engine, wide: Any, storage: Any, fate: str
-) -> None:
-    await wide.insert(value("a"))
-    for lost in range(3):
-        flaky = wide_of(
-            connect_unreliable(backend, engine, lambda number, lost=lost: fate if number == lost else None),
-            wide.table.name,
-        )
-        entity = await flaky.get(**JONES)
-        entity.update(value("bcd"[lost]))
-        await flaky.replace(entity)
-        assert await wide.get(**JONES) == value("bcd"[lost])
-        assert len(await row_keys(storage, wide.table.name)) == 5
 
 
 async def test_a_read_in_several_pages_is_of_one_instant(backend: Any, table_name: str) -> None:

@@ -12,7 +12,7 @@ from support.examples import examples
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_counts import DAYS
 from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, encrypted, large, row_with, rows_of, wide_of
-from tablepatterns import Key
+from tablepatterns import Key, LargeProperties, Upload
 from tablepatterns.errors import (
     BadKey,
     BadProperty,
@@ -22,7 +22,6 @@ from tablepatterns.errors import (
     LimitExceeded,
     UnknownKey,
 )
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
 from tablepatterns_engine.account import Engine
 
 REVERSED = PHOTO[::-1]

@@ -11,13 +11,10 @@ from uuid import UUID
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import Key
+from tablepatterns import Key, LargeProperties, LargePropertyStore, WideEntity
 from tablepatterns.entity_set.mapping import Encoded
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.wide_entity import wide_entity
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns_engine.blobs.listing import ListBlobsQuery
 from tablepatterns_engine.tables.service import Tables
 from tablepatterns_explore import Counterexample, World

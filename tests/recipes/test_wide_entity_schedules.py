@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import Entity, Key
+from tablepatterns import Entity, Key, WideEntity
 from tablepatterns.entity_set.range_query import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
-from tablepatterns.recipes.wide_parts import publishing, stored_after_write, unpublished
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.tables.service import Tables
 from tablepatterns_explore import World
@@ -183,10 +181,10 @@ class HeadFirst(WideEntity[Any]):
 
     async def _publish(self, old: Any, parts: Any, retry_for: float) -> Any:
         generation = "f" * 32
-        flip, *others = publishing(old, parts, generation)
+        flip, *others = old.publication(parts, generation)
         answers = await self.table.submit(flip, *(each for each in others if each.kind == "delete"))
-        answers += await self.table.submit(*unpublished(old, parts, generation))
-        return stored_after_write(old, parts, generation, answers)
+        answers += await self.table.submit(*old.unpublished(parts, generation))
+        return old.after_write(parts, generation, answers)
 
 
 class Unchecked(WideEntity[Any]):

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, Key, QueryClass
+from tablepatterns import EntitySet, HashDivision, Key, QueryClass, RangeDivision
 from tablepatterns.errors import BadDesign, BadInput
-from tablepatterns.recipes.work_division import HashDivision, RangeDivision
 from tablepatterns_explore import World
 
 PAGES = Key("{Site}", "{Page}")

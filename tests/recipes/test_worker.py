@@ -52,17 +52,6 @@ async def test_an_idle_round_finds_nothing(storage: Any, name: str) -> None:
     assert await worker_of(storage, name, RecordingHandler()).run_once() == Report()
 
 
-@pytest.mark.guide("G-146")
-async def test_a_message_costs_two_transactions_besides_its_work(
-    storage: Any, name: str, queue: Any, engine: Engine
-) -> None:
-    await queue.send(message())
-    with engine.ledger.span() as span:
-        await worker_of(storage, name, RecordingHandler()).run_once()
-    assert [record.operation for record in span.records] == ["GetMessages", "DeleteMessage"]
-    assert span.totals.billable == 2
-
-
 async def test_messages_are_read_plain_and_in_base64(storage: Any, name: str, queue: Any) -> None:
     handler = RecordingHandler()
     await queue.send(message(Name="Jones"))
@@ -259,16 +248,6 @@ async def test_an_invalid_poison_note_is_requeued_unchanged(storage: Any, name: 
     await storage.queue(f"{name}-poison").send(forged)
     assert await worker_of(storage, name, RecordingHandler()).requeue(name) == 1
     assert (await queue.peek())[0].text == forged
-
-
-async def test_moving_a_message_to_poison_takes_two_transactions(
-    storage: Any, name: str, queue: Any, engine: Engine
-) -> None:
-    await queue.send("not json")
-    await storage.queue(f"{name}-poison").create()
-    with engine.ledger.span() as span:
-        await worker_of(storage, name, RecordingHandler()).run_once()
-    assert [record.operation for record in span.records] == ["GetMessages", "PutMessage", "DeleteMessage"]
 
 
 async def test_a_message_that_cannot_go_to_poison_stays(storage: Any, name: str, queue: Any, engine: Engine) -> None:

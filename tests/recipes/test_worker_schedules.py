@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, EventualTransaction, Key, Worker
 from tablepatterns.messages.delivery import Delivery, Outcome
 from tablepatterns.messages.poison import PoisonMessage, Reason
 from tablepatterns.recipes import worker as recipe
-from tablepatterns.recipes.eventual_transaction import EventualTransaction
-from tablepatterns.recipes.worker import Worker
 from tablepatterns.sdk.queue import Message
 from tablepatterns_explore import Counterexample, World
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect, prefix, prop
+from tablepatterns import EntitySet, InTable, InterPartitionIndex, IntraPartitionIndex, Key, connect, prefix, prop
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadFilter, BadInput, BadKey
-from tablepatterns.filters import QueryClass
+from tablepatterns.filters import QueryClass, comparisons, parse
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns_review import Plans, explain
 
@@ -120,6 +121,23 @@ def test_an_index_that_is_proposed_can_be_declared_and_serves_then(
     entities = employees(declared)
     entities.insert({"Department": "Sales", "EmployeeId": 223, **row})
     assert better_code(entities, where)[0].startswith("range(<")
+
+
+LITERALS = ["'a'", "5", "5L", "5.5", "true", f"guid'{UUID(int=7)}'", "datetime'2014-01-01T00:00:00Z'", "X'ff'"]
+
+
+@pytest.mark.parametrize("value", LITERALS)
+@pytest.mark.parametrize("text", ["Price eq {}", "PartitionKey eq 'Sales' and Price eq {}", "Price gt {}"])
+def test_a_key_that_is_proposed_accepts_the_value_that_is_compared(text: str, value: str) -> None:
+    where = parse(text.format(value))
+    plans = explain(where), explain(employees()).query(where)
+    proposed = [code for plan in plans for each in plan.better for code in each.code]
+    names = {"Key": Key, "IndexEntity": IndexEntity, "InTable": InTable}
+    names |= {"IntraPartitionIndex": IntraPartitionIndex, "InterPartitionIndex": InterPartitionIndex}
+    for code in proposed:
+        entities = employees(eval(code, names))  # noqa: S307 - the text of the proposal is the subject
+        price = next(each.value for each in comparisons(where) if each.name == "Price")
+        assert entities.insert({"Department": "Sales", "EmployeeId": 223, "Price": price})["Price"] == price
 
 
 def test_what_an_index_does_not_answer_is_left_to_check() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from review.detailed import design
-from tablepatterns_review import Design
+from review.recall.recalled import FOLDER
+from tablepatterns import IntraPartitionIndex, Key
+from tablepatterns_review import Design, read_design
 from tablepatterns_review.measure import measure as measuring
 from tablepatterns_review.measure.account import SampleDesign
-from tablepatterns_review.measure.measure import Measurements, calls_of, independent
+from tablepatterns_review.measure.measure import Measurements, SampleCost, calls_of, estimated, independent, measure
+from tablepatterns_review.reviewer import PriceTable, first_findings, without_advice
 
 DESIGN = design()
 MOST = 12
@@ -22,9 +26,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names of the sets of each account that is measured."""
     found, run = list[list[str]](), measuring.run_calls
 
-    def noted(of: SampleDesign, known: Measurements) -> object:
+    def noted(of: SampleDesign, known: Measurements, unchanged: Mapping[tuple[str, str], SampleCost]) -> object:
         found.append([each.name for each in of.design.sets])
-        return run(of, known)
+        return run(of, known, unchanged)
 
     monkeypatch.setattr(measuring, "run_calls", noted)
     return found
@@ -76,3 +80,34 @@ def test_only_the_sets_that_change_are_measured_again(measured: list[list[str]])
             bytes_of = [(one.bytes_in, one.bytes_out) for one in (shared, each)]
             assert bytes_of[0] == pytest.approx(bytes_of[1], rel=0.02)
     assert measured[1::2] == [["Others"]] * 3
+
+
+def test_queries_that_do_not_use_a_new_index_are_scaled_and_take_what_they_take() -> None:
+    before = read_design(FOLDER / "faulty" / "employees_by_last_name.toml")
+    by_age = IntraPartitionIndex(Key(before.sets[0].key.partition_template, "note_{EmployeeId:06d}"), name="another")
+    after = replace(before, sets=(replace(before.sets[0], derived=(*before.sets[0].derived, by_age)), *before.sets[1:]))
+    known = Measurements()
+    calls_of(before, measurements=known)
+    count = known.count
+    scaled = calls_of(after, measurements=known)
+    queries = len(before.sets[0].queries)
+    assert known.count - count == len(scaled) - queries
+    for each, measured_again in zip(scaled, calls_of(after), strict=True):
+        assert each.examined == pytest.approx(measured_again.examined, rel=0.05)
+        assert each.requests == pytest.approx(measured_again.requests, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["held_out_7/tenant_audit", "held_out_7/stock", "sound/currencies"])
+def test_a_first_answer_from_estimates_has_the_findings_of_the_measured_one(name: str) -> None:
+    made = read_design(FOLDER / f"{name}.toml")
+    _, reviewed = without_advice(made, PriceTable.default(), Measurements())
+    first = {(each.rule, each.subject, each.severity) for each in first_findings(made)}
+    assert first == {(each.rule, each.subject, each.severity) for each in reviewed.findings}
+
+
+def test_an_estimate_of_each_call_is_close_to_its_measurement() -> None:
+    made = read_design(FOLDER / "held_out_7" / "shop_orders.toml")
+    for guess, call in zip(estimated(made), measure(made), strict=True):
+        assert (guess.how, guess.query_class) == (call.how, call.query_class) or call.query_class is None
+        assert guess.examined == pytest.approx(call.examined, rel=0.1, abs=1)
+        assert guess.requests == pytest.approx(call.requests, rel=0.1, abs=1)

@@ -19,7 +19,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 from tablepatterns_review import BadPriceTable, PriceTable
-from tablepatterns_review.capacity.price import Capacity, bill, charges_of
+from tablepatterns_review.capacity.price import Capacity, OperationPrices, bill, charges_of
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.model import Bill, Measured
@@ -43,15 +43,15 @@ ROUND = PriceTable(
     "here",
     "LRS",
     1_000_000.0,
-    {
-        "table_reads": 1.0,
-        "table_scans": 2.0,
-        "table_writes": 4.0,
-        "table_deletes": 0.0,
-        "queue_operations": 8.0,
-        "blob_reads": 16.0,
-        "blob_writes": 32.0,
-    },
+    OperationPrices(
+        table_reads=1.0,
+        table_scans=2.0,
+        table_writes=4.0,
+        table_deletes=0.0,
+        queue_operations=8.0,
+        blob_reads=16.0,
+        blob_writes=32.0,
+    ),
     {"LRS": Capacity(tables=100.0, blobs=10.0)},
 )
 
@@ -221,7 +221,7 @@ def test_the_default_prices_say_of_what_day_they_are_and_where_they_come_from() 
     assert prices.dated <= date(2026, 11, 21)
     assert prices.source.startswith("Azure Table storage pricing, https://azure.microsoft.com/")
     assert (prices.currency, prices.redundancy, prices.capacity.tables) == ("USD", "LRS", 0.045)
-    assert prices.operations["table_writes"] == 0.00036
+    assert prices.per_10_000_operations.table_writes == 0.00036
 
 
 def test_ones_own_prices_take_their_place(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_ones_own_prices_take_their_place(tmp_path: Path) -> None:
     own = DEFAULT.replace('redundancy = "LRS"', 'redundancy = "GRS"').replace("= 0.00036", "= 1")
     file.write_text(own + "\n[per_gb_month.GRS]\ntables = 0.06\nblobs = 0.03\n", encoding="utf-8")
     prices = PriceTable.read(file)
-    assert (prices.capacity, prices.operations["table_reads"]) == (Capacity(0.06, 0.03), 1.0)
+    assert (prices.capacity, prices.per_10_000_operations.table_reads) == (Capacity(0.06, 0.03), 1.0)
 
 
 def line_of(text: str) -> int:

@@ -13,7 +13,7 @@ from schedules.schedule import schedule
 from support.blob_logs import log_of
 from tablepatterns import EntitySet, Key
 from tablepatterns.recipes.large_properties import large_properties as recipe
-from tablepatterns.recipes.partition_spread.buckets import Buckets
+from tablepatterns.recipes.partition_spread.partition_spread import Buckets
 from tablepatterns.sdk.container import Container
 from tablepatterns_explore import World, explore
 from tablepatterns_explore.world import SteppedStorage

@@ -6,9 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from schedules.schedule import schedule
-from tablepatterns import EntitySet, Key
-from tablepatterns.recipes.parallel_reads import ParallelReads
-from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns import EntitySet, Key, ParallelReads, PartitionMove
 from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]

@@ -30,7 +30,7 @@ from support.spans import spans_of
 from tablepatterns import Traffic
 from tablepatterns.errors import EntityAlreadyExists
 from tablepatterns.recipe import finish
-from tablepatterns.sdk.account_sender import AccountSender, is_supported
+from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.call import SimpleResponse
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import RequestSender, replaying
@@ -329,7 +329,7 @@ def test_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", [TableClient, AioTableClient])
 async def test_the_installed_sdk_is_supported(kind: Any) -> None:
-    assert await is_supported(kind), "the SDK has changed: its own calls are used, which are slower"
+    assert await AccountSender.is_supported(kind), "the SDK has changed: its own calls are used, which are slower"
 
 
 class WithoutPolicies(TableClient):

@@ -9,9 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tablepatterns import Key
-from tablepatterns.recipes.archive.stores import BlobArchive
-from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns import BlobArchive, Key, Worker
+from tablepatterns.recipes.worker import Report
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 ID = {"Department": "Sales", "EmployeeId": 456}
@@ -57,15 +56,3 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, store: Any, word: str, action: Ca
         return await genuine(*args)
 
     monkeypatch.setattr(store, word, interrupted)
-
-
-ONE_CRASH_EACH_WAY = pytest.mark.parametrize(
-    ("after", "back"),
-    [
-        (False, False),
-        (True, True),
-        pytest.param(True, False, marks=pytest.mark.nightly),
-        pytest.param(False, True, marks=pytest.mark.nightly),
-    ],
-)
-"""A crash before or after a request was carried out, on the way to the archive or back."""

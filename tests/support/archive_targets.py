@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from support.archive_moves import KEY, KEYS
-from tablepatterns import EntitySet
-from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive
+from tablepatterns import Archive, BlobArchive, EntitySet
 from tablepatterns.typed_json import decoded
 from tablepatterns_engine.blobs.listing import ListBlobsQuery
 from tablepatterns_explore import World

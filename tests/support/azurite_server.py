@@ -42,10 +42,17 @@ def azurite(log: Path) -> Iterator[str]:
     :param log: the file that its output goes to
     :raises AzuriteMissing: it is not installed
     """
+    with running(log) as urls:
+        yield connection_string(urls)
+
+
+@contextmanager
+def running(log: Path, accounts: Mapping[str, str] | None = None) -> Iterator[Mapping[str, str]]:
+    """Run an Azurite with these accounts, by default the emulator's, and yield the URLs of its services."""
     log.unlink(missing_ok=True)
-    process = _start(log)
+    process = _start(log, accounts)
     try:
-        yield connection_string(_urls(log, process))
+        yield _urls(log, process)
     finally:
         _stop(process)
 
@@ -101,16 +108,16 @@ def _accounts() -> list[tuple[str, str]]:
     return [(name, key), *((f"{name}x{number}", key) for number in range(1, ACCOUNTS))]
 
 
-def _start(log: Path) -> subprocess.Popen[bytes]:
+def _start(log: Path, accounts: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start an Azurite, unless one writes to this log.
 
     :raises FileExistsError: one does
     """
     command = [node(), _program(), *OPTIONS]
     log.parent.mkdir(parents=True, exist_ok=True)
-    accounts = ";".join(f"{name}:{key}" for name, key in _accounts())
+    names_and_keys = ";".join(f"{name}:{key}" for name, key in (accounts or dict(_accounts())).items())
     with log.open("x") as output:
-        environment = {**os.environ, "AZURITE_ACCOUNTS": accounts}
+        environment = {**os.environ, "AZURITE_ACCOUNTS": names_and_keys}
         return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from tablepatterns.recipes.blob_log.blob_log import BlobLog
-from tablepatterns.recipes.blob_log.entry import LogEntry
+from tablepatterns import BlobLog, LogEntry
 
 THREE = datetime(2014, 7, 31, 15, tzinfo=timezone.utc)
 

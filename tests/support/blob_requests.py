@@ -11,7 +11,7 @@ from tablepatterns_engine.account import Engine
 from tablepatterns_engine.blobs.api import BLOBS
 from tablepatterns_engine.blobs.crc64 import crc64
 from tablepatterns_engine.http.api import Api
-from tablepatterns_engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.http.authorization import TrustTokens
 
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}

@@ -23,10 +23,6 @@ class Crash:
     requests: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def has_happened(self) -> bool:
-        return self.requests > self.at
-
     def begin(self) -> int:
         """Count a request and return its number."""
         with self._lock:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tablepatterns import Key
-from tablepatterns.filters import QueryClass
+from tablepatterns import Key, QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
 from tablepatterns_review.model import Measured
 

@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from tablepatterns import EntitySet, Key, OneToMany
-from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive
-from tablepatterns.recipes.summary import Summary
+from tablepatterns import Archive, BlobArchive, EntitySet, Key, OneToMany, Summary
 
 DEPARTMENT = Key("{Department}", "department")
 EMPLOYEE = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -42,10 +42,5 @@ def derived_tables_on(backend: Any, storage: Any, new_name: Any) -> Iterator[Der
         backend.run(storage.container(places.container).drop())
 
 
-def ledger_span(engine: Any) -> Any:
-    """Return a span of the ledger; its `operations` are the requests in order."""
-    return engine.ledger.span()
-
-
 def operations(span: Any) -> list[str]:
     return [record.operation for record in span.records]

@@ -40,7 +40,8 @@ _BLOCKS = "<BlockList><Uncommitted>YQ==</Uncommitted></BlockList>"
 _MESSAGE = "<QueueMessage><MessageText>new</MessageText></QueueMessage>"
 _SETTINGS = "<StorageServiceProperties><Cors /></StorageServiceProperties>"
 _POLICIES = "<SignedIdentifiers />"
-_JSON = {"accept": "application/json", "content-type": "application/json"}
+_READ = {"accept": "application/json", "dataserviceversion": "3.0"}
+_JSON = {**_READ, "content-type": "application/json"}
 _MINE = {"x-ms-lease-id": LEASE}
 _ENTITY = "/Employees(PartitionKey='p',RowKey='r')"
 _MATCH = {**_JSON, "if-match": "*"}
@@ -71,7 +72,9 @@ def _queue(name: str, request: str, options: str = "", body: str = "") -> Docume
     return _blob(name, request, options, {}, body)._replace(service="queue")
 
 
-def _table(name: str, request: str, options: str = "", headers: dict[str, str] = _JSON, body: str = "") -> Documented:
+def _table(
+    name: str, request: str, options: str = "", headers: dict[str, str] | None = None, body: str = ""
+) -> Documented:
     return _blob(name, request, options, headers, body)._replace(service="table")
 
 
@@ -222,21 +225,26 @@ QUEUES: Final = [
     _queue("PutMessage", "POST /orders/messages", "?visibilitytimeout ?messagettl", _MESSAGE),
     _queue("GetMessages", "GET /orders/messages", "?visibilitytimeout ?numofmessages ?peekonly"),
     _queue("PeekMessages", "GET /orders/messages?peekonly=true", "?numofmessages"),
-    _queue("UpdateMessage", "PUT /orders/messages/{receipt}&visibilitytimeout=0", "?visibilitytimeout", _MESSAGE),
-    _queue("DeleteMessage", "DELETE /orders/messages/{receipt}"),
+    _queue(
+        "UpdateMessage",
+        "PUT /orders/messages/{receipt}&visibilitytimeout=0",
+        "?visibilitytimeout ?popreceipt",
+        _MESSAGE,
+    ),
+    _queue("DeleteMessage", "DELETE /orders/messages/{receipt}", "?popreceipt"),
     _queue("ClearMessages", "DELETE /orders/messages"),
 ]
 _PROJECTED = "?$select ?$filter ?$top ?$format"
 TABLES: Final = [
     _table("GetTableServiceProperties", "GET /?restype=service&comp=properties"),
     _table("SetTableServiceProperties", "PUT /?restype=service&comp=properties", "", {}, _SETTINGS),
-    _table("QueryTables", "GET /Tables", f"{_PROJECTED} ?NextTableName"),
+    _table("QueryTables", "GET /Tables", f"{_PROJECTED} ?NextTableName", _READ),
     _table("CreateTable", "POST /Tables", "prefer ?$format", _JSON, '{"TableName": "New"}'),
     _table("DeleteTable", "DELETE /Tables('Employees')"),
     _table("GetTableACL", "GET /Employees?comp=acl"),
     _table("SetTableACL", "PUT /Employees?comp=acl", "", {}, _POLICIES),
-    _table("QueryEntities", "GET /Employees()", f"{_PROJECTED} ?NextPartitionKey ?NextRowKey"),
-    _table("QueryEntity", f"GET {_ENTITY}", _PROJECTED),
+    _table("QueryEntities", "GET /Employees()", f"{_PROJECTED} ?NextPartitionKey ?NextRowKey", _READ),
+    _table("QueryEntity", f"GET {_ENTITY}", _PROJECTED, _READ),
     _table(
         "InsertEntity", "POST /Employees", "prefer ?$format", _JSON, '{"PartitionKey": "p", "RowKey": "new", "A": 1}'
     ),
@@ -244,6 +252,6 @@ TABLES: Final = [
     _table("MergeEntity", f"PATCH {_ENTITY}", "if-match", _MATCH, '{"A": 2}'),
     _table("InsertOrReplaceEntity", f"PUT {_ENTITY}", "if-match", _JSON, '{"A": 2}'),
     _table("InsertOrMergeEntity", f"PATCH {_ENTITY}", "if-match", _JSON, '{"A": 2}'),
-    _table("DeleteEntity", f"DELETE {_ENTITY}", "if-match", _MATCH),
+    _table("DeleteEntity", f"DELETE {_ENTITY}", "if-match", {**_READ, "if-match": "*"}),
 ]
 DOCUMENTED: Final = [*BLOBS, *QUEUES, *TABLES]

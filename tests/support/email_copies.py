@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tablepatterns import EntitySet, Key
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns import EntitySet, InterPartitionIndex, Key
 
 BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("email_{Department}", "{Email}")

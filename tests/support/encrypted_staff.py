@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.employees import BY_ID
-from tablepatterns import EntitySet, LocalKey
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns import EncryptedProperties, EntitySet, LocalKey
 
 SECRET = "078-05-1120"
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))

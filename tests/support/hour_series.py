@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from tablepatterns import Key
-from tablepatterns.recipes.data_series import DataSeries
+from tablepatterns import DataSeries, Key
 
 DAY = date(2014, 8, 22)
 TODAY = {"Employee": "000223", "Day": DAY}

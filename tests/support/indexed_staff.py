@@ -8,9 +8,8 @@ from typing import Any
 
 from support.guarantees import explore_guarantee
 from support.table_states import insert
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, InterPartitionIndex, Key
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns_explore import World
 
 QUEUE = "staff-intents"

@@ -10,8 +10,7 @@ import pytest
 
 from support.backends import awaited
 from support.employees import BY_ID
-from tablepatterns import EntitySet
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns import EntitySet, LargeProperties
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 HOUR = timedelta(hours=1)

@@ -6,9 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from support.backends import awaited
-from tablepatterns import EntitySet, Key, LogTail
-from tablepatterns.recipes.period_tables.period import Period
-from tablepatterns.recipes.period_tables.period_tables import PeriodTables
+from tablepatterns import EntitySet, Key, LogTail, Period, PeriodTables
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from support.employees import jones
-from tablepatterns import IntraPartitionIndex, Key
-from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns import BulkLoad, Finding, InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.jobs import Report
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 
 BY_ID = Key("empid_{Department}", "id_{EmployeeId:06d}")
 NEAR = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"), name="near")

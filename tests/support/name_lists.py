@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from support.derived_tables import DerivedTables
-from tablepatterns import Key
-from tablepatterns.entity_set.placement import InBlobs, InTable
-from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns import InBlobs, IndexEntity, InTable, Key
 
 LIST = ("Sales", "Jones")
 SALES = {"Department": "Sales", "LastName": "Jones"}

@@ -1,4 +1,4 @@
-"""The grammar of the options of blob operations: values that are valid, and values that must be rejected.
+"""The grammar of the options of all operations: values that are valid, and values that must be rejected.
 
 The lists are those of the REST reference. An option is a header, or a query parameter after a question mark.
 """
@@ -12,11 +12,13 @@ from support.blob_requests import BASE, LEASE
 
 
 class Grammar(NamedTuple):
-    """Valid values of an option, malformed ones, and the code of the error that rejects these."""
+    """Valid values of an option, and those that are rejected: malformed ones, and those out of range."""
 
     valid: tuple[str, ...]
     malformed: tuple[str, ...]
     code: str = "InvalidHeaderValue"
+    status: int = 400
+    out_of_range: tuple[str, ...] = ()
 
 
 _PARAMETER: Final = "InvalidQueryParameterValue"
@@ -63,7 +65,7 @@ CRC64: Final = Grammar((_CRC64,), ("x", "", "YQ==", _CRC64[:-1], "A" * 12), "Inv
 TEXT: Final = Grammar(("x", "a, b; c=d"), ())
 """Any text is a value."""
 
-OF_EVERY_BLOB_OPERATION: Final[Mapping[str, Grammar]] = {
+OF_EVERY_OPERATION: Final[Mapping[str, Grammar]] = {
     "?timeout": Grammar(("0", "30"), ("x", "", "-1", "1.5", "30s"), _PARAMETER),
     "?comp": Grammar((), ("x", "", "Metadata "), _PARAMETER),
     "?restype": Grammar((), ("x", "", "blob", "containers"), _PARAMETER),
@@ -132,8 +134,63 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
 }
 """The grammar of each option, whichever operation has it."""
 
-IGNORED_IF_MALFORMED: Final = frozenset({"range", "x-ms-range"})
-"""As HTTP has it: the whole blob is returned."""
+_PAGE_SIZE: Final = Grammar(
+    ("1", "5000"), ("x", "", "1.5", "1e3", "9" * 19), _PARAMETER, out_of_range=("0", "5001", "-1")
+)
+_SECONDS: Final = Grammar(("1", "60"), ("x", "", "1.5", "9" * 19), _PARAMETER, out_of_range=("604801", "-1"))
+OF_QUEUES: Final[Mapping[str, Grammar]] = {
+    "x-ms-meta-a": TEXT,
+    "?prefix": TEXT,
+    "?marker": Grammar((), ("x", "/", "//", "/other/x", "/contoso/"), "InvalidMarker"),
+    "?maxresults": _PAGE_SIZE,
+    "?include": Grammar(("metadata", ""), ("x", "metadata,x", "Metadata"), _PARAMETER),
+    "?numofmessages": _PAGE_SIZE._replace(valid=("1", "32"), out_of_range=("0", "33", "-1")),
+    "?visibilitytimeout": _SECONDS,
+    "?messagettl": Grammar(("-1", "1", "604800", "604801"), ("x", "", "0", "-2", "1.5", "9" * 19), _PARAMETER),
+    "?peekonly": Grammar(("true", "false", "True"), ("x", "", "1", "yes", "true,false"), _PARAMETER),
+    "?popreceipt": Grammar((), ("x", "%21", "AAA"), _PARAMETER),
+}
+_INPUT: Final = "InvalidInput"
+_TOKEN: Final = Grammar(("1!4!cA--",), ("x", "", "1!3!cA--", "2!4!cA--", "1!4!c!--", "cA--"), _INPUT)
+_TYPES: Final = ("application/json", "application/json;odata=nometadata", "application/json; charset=utf-8")
+OF_TABLES: Final[Mapping[str, Grammar]] = {
+    "?$filter": Grammar(
+        ("", "A eq 1", "not (A gt 1L) and B lt 'x''y'", "PartitionKey eq 'p' or A le 1.5"),
+        (
+            "A eq",
+            "A eq 1 and",
+            "eq 1",
+            "(A eq 1",
+            "A eq 'x",
+            "A = 1",
+            "A eq 1x",
+            "A EQ 1",
+            "A eq null",
+            "A eq guid'1'",
+        ),
+        _INPUT,
+    ),
+    "?$top": Grammar(("0", "1", "1000"), ("x", "", "-1", "1.5", "1001", "1e2"), _INPUT),
+    "?$format": Grammar(_TYPES[:2], ("application/atom%2Bxml", "json", "text/plain"), "AtomFormatNotSupported", 415),
+    "accept": Grammar((*_TYPES, "*/*"), ("application/atom+xml", "text/plain", "x"), "AtomFormatNotSupported", 415),
+    "content-type": Grammar(
+        (*_TYPES, "application/json;odata=fullmetadata"),
+        ("text/plain", "application/xml", "x", "text/json", "application/jsonx", "multipart/mixed; boundary=b"),
+        "MediaTypeNotSupported",
+        415,
+    ),
+    "dataserviceversion": Grammar(("1.0", "2.0;", "3.0;NetFx", "3.0"), ("4.0", "x", "3", "3.0.1", "30"), _INPUT),
+    "if-match": Grammar(
+        ("*", "W/\"datetime'2014-08-22T00%3A00%3A00Z'\""), ("x", "", '"x', 'W/"a",W/"b"', "W/x"), _INPUT
+    ),
+    **dict.fromkeys(("?NextTableName", "?NextPartitionKey"), _TOKEN),
+    # It needs the other one
+    "?NextRowKey": _TOKEN._replace(valid=()),
+}
+OF_SERVICES: Final[Mapping[str, Mapping[str, Grammar]]] = {"blob": OF_BLOBS, "queue": OF_QUEUES, "table": OF_TABLES}
+
+IGNORED_IF_MALFORMED: Final = frozenset({"range", "x-ms-range", "prefer", "?$select"})
+"""As HTTP has it: the whole blob is returned, and a preference is a wish. Any text can be the name of a property."""
 BEARER: Final = frozenset({"x-ms-copy-source-authorization"})
 """A credential that is wrong is another error."""
 
@@ -141,8 +198,11 @@ BEARER: Final = frozenset({"x-ms-copy-source-authorization"})
 _WITHOUT_CONTENT: Final = frozenset({"SetBlobProperties", "PutBlockList", "PutBlobFromURL"})
 
 
-def grammar_of(operation: str, option: str) -> Grammar:
-    """Return the grammar of an option of an operation of the Blob service."""
+def grammar_of(service: str, operation: str, option: str) -> Grammar:
+    """Return the grammar of an option of an operation."""
     if option == "x-ms-blob-content-md5" and operation in _WITHOUT_CONTENT:
         return STORED_MD5
-    return OF_EVERY_BLOB_OPERATION.get(option) or OF_BLOBS[option]
+    grammar = OF_EVERY_OPERATION.get(option) or OF_SERVICES[service][option]
+    if option == "?visibilitytimeout" and operation == "GetMessages":
+        return grammar._replace(out_of_range=("0", *grammar.out_of_range))
+    return grammar

@@ -12,7 +12,7 @@ from defusedxml.ElementTree import fromstring
 from support.table_requests import as_bytes, sign
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.http.api import Api
-from tablepatterns_engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.http.authorization import TrustTokens
 from tablepatterns_engine.http.message import Request, Response
 from tablepatterns_engine.queues.api import QUEUES
 

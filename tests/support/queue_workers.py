@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tablepatterns.messages.delivery import Observer
+from tablepatterns import Observer, Worker
 from tablepatterns.messages.lease import Lease
 from tablepatterns.messages.poison import PoisonMessage, Reason
-from tablepatterns.recipes.worker import Worker
 
 
 @contextmanager

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-CONF = """
+from support.page_programs import DOCS
+
+CONF = f"""
 extensions = ["myst_parser", "tools.sphinx_extensions.run_button"]
 html_theme = "furo"
 exclude_patterns = ["code"]
+html_search_scorer = {str(DOCS / "search_scorer.js")!r}
 """
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_plus
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.errors import ServiceError
 from tablepatterns_engine.http.api import Api
-from tablepatterns_engine.http.bearer_token import TrustTokens
+from tablepatterns_engine.http.authorization import TrustTokens
 from tablepatterns_engine.http.message import Request, Response
 from tablepatterns_engine.tables.api import TABLES
 

@@ -1,6 +1,6 @@
 """Skip the tests whose tools are missing, with the reason and the remedy; `--no-skips` fails them instead.
 
-Python packages are no such tools: the tests cannot run without them.
+Python packages are no such tools, but for those of the extras `parquet` and `dask`.
 """
 
 from __future__ import annotations
@@ -63,13 +63,20 @@ def _clients() -> str | None:
     return f"Not installed: {', '.join(missing)}. To run them: make test-clients, where PyPI can be reached."
 
 
+def _needs(package: str, extra: str) -> Callable[[], str | None]:
+    text = f"{package} is not installed. To run them: pip install -e '.[{extra}]'."
+    return lambda: None if find_spec(package) else text
+
+
 CLIENTS: Final = ("adlfs", "deltalake", "obstore", "pyarrow")
 """What `tests/clients/requirements.txt` installs."""
 MISSING: Final[dict[str, Callable[[], str | None]]] = {
     "azurite": _azurite,
     "browser": _browser,
     "clients": _clients,
+    "dask": _needs("distributed", "dask"),
     "node": _node,
+    "parquet": _needs("pyarrow", "parquet"),
 }
 """For each mark of a test that needs a tool, what returns a text if the tool is missing."""
 

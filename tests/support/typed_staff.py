@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from tablepatterns import EntitySet, EntityTypes, Key, OneOf
+from tablepatterns import EntitySet, EntityTypes, Int64, Key, OneOf, Ticks
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 
@@ -158,6 +158,8 @@ class Everything:
     Anything: dict  # type: ignore[type-arg]
     Perhaps: Decimal | None
     PerhapsHome: Address | None
+    Large: Int64
+    Moment: Ticks
 
 
 def raw_of(storage: Any, table: str) -> Any:

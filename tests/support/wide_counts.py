@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablepatterns import Key
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns import Key, WideEntity
 
 DAYS = [f"Day{day:03d}" for day in range(1, 366)]
 JONES = {"Employee": "000223"}

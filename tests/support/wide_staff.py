@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.large_staff import container_of
-from tablepatterns import Int64, Key, LocalKey, WideEntity
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns import EncryptedProperties, Int64, Key, LargeProperties, LocalKey, WideEntity
 
 JONES = {"Employee": "000223"}
 SMITH = {"Employee": "000224"}

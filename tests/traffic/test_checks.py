@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablepatterns import EntitySet, Key, prop
-from tablepatterns.filters import QueryClass
-from tablepatterns.traffic import Traffic
+from tablepatterns import EntitySet, Key, QueryClass, Traffic, prop
 
 HERE = __file__
 SALES = prop("PartitionKey") == "Sales"

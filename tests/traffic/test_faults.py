@@ -15,9 +15,8 @@ from azure.core.rest import HttpRequest
 
 import tablepatterns
 import tablepatterns.aio
-from tablepatterns import EntitySet, Key, Storage
+from tablepatterns import EntitySet, Key, Storage, Traffic
 from tablepatterns.errors import BadInput
-from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.hooks import RequestAttempt
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
@@ -169,7 +168,7 @@ def test_signatures_are_let_go_of_at_once() -> None:
     signed = "https://contoso.blob.core.windows.net/files/a?sv=2021&sig=c2VjcmV0%3D&se=2030"
     sent = HttpRequest("PUT", signed, headers={"x-ms-copy-source": signed})
     seen = RequestAttempt("blob", "", sent, None, 0.0, 1)
-    kept = str([getattr(seen, name) for name in RequestAttempt.__slots__])
+    kept = str(vars(seen))
     assert "se=2030" in kept
     assert "c2VjcmV0" not in kept
     assert seen.request(None).operation == "CopyBlob"

@@ -24,11 +24,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from support.resource_logs import ResourceLog
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, Key, Traffic, connect
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import how_to_install
-from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.logs import LogSummary, summarize, summary
 from tablepatterns.traffic.logs.read import Skipped, log_files, requests_table, rows_of
 from tablepatterns.traffic.request import purpose_of

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 import tablepatterns
-from tablepatterns import EntitySet, Key
-from tablepatterns.traffic import Traffic
+from tablepatterns import EntitySet, Key, Traffic
 
 MOST = 0.05
 JONES = {"Department": "Sales", "EmployeeId": 223}

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from support.backends import awaited
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, prop
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, QueryClass, Traffic, prop
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
-from tablepatterns.filters import QueryClass
-from tablepatterns.traffic import Traffic
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 HERE = __file__

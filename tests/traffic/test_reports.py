@@ -14,11 +14,10 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from rich.console import Console
 
 import tablepatterns
-from tablepatterns import EntitySet, Key, prop
+from tablepatterns import EntitySet, Key, QueryClass, Traffic, prop
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput
-from tablepatterns.filters import QueryClass
-from tablepatterns.traffic import PartitionLoad, Tally, Traffic
+from tablepatterns.traffic import PartitionLoad, Tally
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
 

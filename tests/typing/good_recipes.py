@@ -37,8 +37,8 @@ from tablepatterns import (
     WideEntity,
     Worker,
 )
-from tablepatterns.recipes.rekey.difference import RekeyReport
 from tablepatterns.recipes.rekey.entities import RekeyedEntities
+from tablepatterns.recipes.rekey.mirror import RekeyReport
 from tablepatterns.recipes.rekey.rekey import RekeyStatus
 from tablepatterns.recipes.worker import Report
 

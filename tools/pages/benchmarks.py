@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from benchmarks.case import AZURITE, ENGINE, ENGINE_LARGE, FLOOR
 from benchmarks.charts import Group, bar_chart
+from benchmarks.over_http import LIBRARY, SDK, TITLES, share
 from benchmarks.results import Results, Series, read
 from benchmarks.serve import SERVE, ServeResults, read_serve
 
@@ -35,6 +36,7 @@ def render() -> str:
     return page(
         introduction("benchmarks"),
         *_throughput(),
+        *_over_http(),
         *_recipes(),
         *_engine(),
         *_server(),
@@ -92,6 +94,33 @@ def throughput_chart() -> str:
         for each in shown
     ]
     return bar_chart("Entities per second of processor time, sync", ("SDK", "library"), groups)
+
+
+# ------------------------------------------------------------------ single requests
+
+
+def http_share(part: str, request: str) -> float:
+    """Return the processor time of a request of the library over HTTP, as a share of the SDK's."""
+    return share(_json("over_http")["parts"][part][request]).median
+
+
+def _over_http() -> Iterator[str]:
+    yield "## Single requests over HTTP"
+    yield (
+        "The processor time of one request in ms, and how many one core can send per second. A server in another "
+        "process answers at once."
+    )
+    rows: list[tuple[str, ...]] = []
+    for part, title in TITLES.items():
+        for request, sides in _json("over_http")["parts"][part].items():
+            sdk, library = (median(sides[who]["cpu"]) for who in (SDK, LIBRARY))
+            times = f"{1000 * sdk:.2f}", f"{1000 * library:.2f}", f"{http_share(part, request):.2f}"
+            rows.append((f"{title}: {request}", *times, f"{1 / sdk:,.0f}", f"{1 / library:,.0f}"))
+    heads = ("", "SDK", "library", "library / SDK", "SDK, per second", "library, per second")
+    yield table(heads, rows)
+    bare = _json("over_http")["parts"]["http"]["get"]
+    clients = (f"{who} {1000 * median(bare[who]['cpu']):.2f} ms" for who in ("http.client", "urllib3", "requests"))
+    yield f"The request of a read alone takes: {', '.join(clients)}."
 
 
 # ------------------------------------------------------------------ recipes
@@ -226,6 +255,7 @@ def _explored(rounds: Sequence[tuple[int, float]]) -> tuple[int, float]:
 def _environments() -> str:
     facts: dict[str, Mapping[str, str]] = {
         "transactions and pages": _json("codec")["environment"],
+        "single requests": _json("over_http")["environment"],
         "recipes": _json("calls")["environment"],
         "tables": _rounds("tables").environment,
         "queues and blobs": _rounds("objects").environment,

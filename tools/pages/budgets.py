@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from budgets.budget import Budget, all_budgets
+from tablepatterns.catalog import ENTRIES
 from tablepatterns.cost import Cost
 from tablepatterns_review import PriceTable
 from tools import ROOT
+from tools.pages.homes import recipes_on_pages
 from tools.pages.markdown import between, introduction, page, table
 
 PAGE = "docs/costs.md"
@@ -23,11 +25,22 @@ PARTS = {
 
 def render() -> str:
     """Return the page, with new tables."""
-    rows = {title: [row for row in all_budgets() if row.module == f"budgets.{part}"] for title, part in PARTS.items()}
-    rows["Other recipes"] = [row for row in all_budgets() if not row.module.startswith("budgets.")]
+    elsewhere = recipes_on_pages("costs")
+    here = [row for row in all_budgets() if row.recipe not in elsewhere]
+    rows = {title: [row for row in here if row.module == f"budgets.{part}"] for title, part in PARTS.items()}
+    rows["Other recipes"] = [row for row in here if not row.module.startswith("budgets.")]
     parts = [f"### {title}\n\n{table_of(part)}" for title, part in rows.items() if part]
-    calls = page(introduction("budgets", rows=len(all_budgets()), **_prices()), *parts)
+    calls = page(
+        introduction("budgets", rows=len(all_budgets()), **_prices()), f"### Patterns\n\n{_patterns()}", *parts
+    )
     return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
+
+
+def _patterns() -> str:
+    """Return the costs of patterns in short, with links to the rows on their pages."""
+    shown = {pattern.name for pattern in recipes_on_pages("costs").values()}
+    rows = [(f"[{each.title}](patterns/{each.name}.md#cost)", each.cost) for each in ENTRIES if each.name in shown]
+    return table(("Pattern", "Storage transactions"), rows)
 
 
 def _prices() -> dict[str, str]:

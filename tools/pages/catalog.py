@@ -1,4 +1,4 @@
-"""The page on the catalog: entries by question, by kind, and in full."""
+"""The page on the catalog: entries by question and by kind, and in full those that have no page of their own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from tablepatterns.catalog import ENTRIES, CatalogEntry, Concern, Kind, related
-from tools import DOCS
+from tools.pages.homes import page_of
 from tools.pages.markdown import introduction, page, table
 
 PAGE = "docs/catalog.md"
-PAGES_OF_PATTERNS = DOCS / "patterns"
 QUESTIONS: dict[Concern, str] = {
     "lookup": "How do I find entities by something else than their key?",
     "order": "How do I get entities in another order, or the newest first?",
@@ -60,40 +59,27 @@ def _kinds() -> Iterator[str]:
         found = [each for each in ENTRIES if each.kind == kind]
         rows = ((_link(each), each.summary, _names(each.classes)) for each in found)
         yield f"## {KINDS[kind]}\n\n{table(('Entry', 'What it does', 'Names'), rows)}"
-        yield from map(_whole, found)
+        yield from (_whole(each) for each in found if page_of(each) is None)
 
 
 def _whole(each: CatalogEntry) -> str:
-    """Return an entry; one with a page of its own says there when to use it, and what it trades."""
-    choice = (
-        _list("Use it when", each.use_when),
-        _list("Avoid it when", each.avoid_when),
-        _list("Trade-offs", each.trade_offs),
-    )
+    """Return an entry."""
+    used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
     paragraphs = (
         f"### {each.title}",
-        _head(each),
+        f"{used}. Guide: *{each.guide}*.",
         f"**Problem.** {each.problem}",
         f"**Solution.** {each.solution}",
         f"**Keys.** {each.keys}.",
         f"**Guarantee.** {each.guarantee}",
         f"**Cost.** {each.cost}",
         _list("Limits", each.limits),
-        *(() if _has_page(each) else choice),
+        _list("Use it when", each.use_when),
+        _list("Avoid it when", each.avoid_when),
+        _list("Trade-offs", each.trade_offs),
         f"**Related.** {', '.join(map(_link, related(each.name)))}.",
     )
     return "\n\n".join(filter(None, paragraphs))
-
-
-def _head(each: CatalogEntry) -> str:
-    """Return the names to import, and the links to the pattern's page and the guide's section."""
-    used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
-    own = f"[When to use it, its schedules and a program](patterns/{each.name}.md). " if _has_page(each) else ""
-    return f"{used}. {own}Guide: *{each.guide}*."
-
-
-def _has_page(each: CatalogEntry) -> bool:
-    return (PAGES_OF_PATTERNS / f"{each.name}.md").is_file()
 
 
 def _list(title: str, lines: Iterable[str]) -> str:
@@ -106,5 +92,6 @@ def _names(classes: Iterable[str]) -> str:
 
 
 def _link(each: CatalogEntry) -> str:
-    """Return a link to an entry on this page, under the anchor that viewers make of its heading."""
-    return f"[{each.title}](#{re.sub(r'[^a-z -]', '', each.title.lower()).replace(' ', '-')})"
+    """Return a link to the page of an entry, or to its section under the anchor that viewers make of the heading."""
+    anchor = re.sub(r"[^a-z -]", "", each.title.lower()).replace(" ", "-")
+    return f"[{each.title}]({page_of(each) or f'#{anchor}'})"

@@ -59,7 +59,7 @@ def render() -> str:
         Path(folder, "app.py").write_text(module, encoding="utf-8")
         ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
         Path(folder, "PT1H.json").write_text(_resource_log(), encoding="utf-8")
-        places = {"logs/": f"{folder}/", "--storage env": f"--storage {account}"} | ids
+        places = {"logs/": f"{folder}/", "monday": f"{folder}/monday", "--storage env": f"--storage {account}"} | ids
         return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
@@ -72,7 +72,7 @@ def _output(command: str, places: Mapping[str, str]) -> str:
     for written, place in places.items():
         command = command.replace(written, place)
     text = CliRunner().invoke(main, shlex.split(command)).stdout
-    for shown in _SHOWN_IDS:
+    for shown in ("monday", *_SHOWN_IDS):
         text = text.replace(places[shown], shown)
     text = _BLOB_ID.sub(_SHOWN_BLOB_ID, _TIME.sub(_SHOWN_TIME, text))
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablepatterns.catalog import ENTRIES
+from tablepatterns.catalog import ENTRIES, CatalogEntry
 from tools import DATA, ROOT
-from tools.pages.markdown import introduction, page, table
+from tools.pages.homes import recipes_on_pages
+from tools.pages.markdown import folded, introduction, page, table
 from tools.pages.marks import Mark, marks
 
 if sys.version_info >= (3, 11):
@@ -82,18 +83,20 @@ def render() -> str:
         "pruned": f"{sum(seen['pruned'] for seen in every):,}",
         "broken": sum(len(proof.found(test)) for recipe in proof.recipes for test in proof.broken(recipe)),
     }
-    return page(introduction("guarantees", **numbers), *(_section(proof, recipe) for recipe in proof.recipes))
+    elsewhere = recipes_on_pages("guarantees")
+    parts = [_section(proof, recipe, elsewhere.get(recipe)) for recipe in proof.recipes]
+    return page(introduction("guarantees", **numbers), *parts)
 
 
-def _section(proof: Proof, recipe: str) -> str:
-    parts = [
-        f"## {recipe}",
-        table_of(proof, recipe),
-        *not_promised(proof, recipe),
-        *_broken(proof, recipe),
-        "\n".join(_tests(mark for mark in proof.marks if mark.recipe == recipe)),
-    ]
-    return "\n\n".join(parts)
+def _section(proof: Proof, recipe: str, pattern: CatalogEntry | None) -> str:
+    """Return a recipe's guarantees, unless the page of a pattern has them, and the tests that explore them."""
+    here = [table_of(proof, recipe), not_promised(proof, recipe)]
+    if pattern:
+        here = [f"{pattern.guarantee} [Bounds and limits](patterns/{pattern.name}.md#guarantees)."]
+    tests = dict.fromkeys(mark.test for mark in proof.marks if mark.recipe == recipe)
+    broken = proof.broken(recipe)
+    variants = ["Broken variants:", _listed(broken)] if broken else []
+    return "\n\n".join([f"## {recipe}", *here, folded("Tests", _listed(tests), *variants)])
 
 
 def table_of(proof: Proof, recipe: str) -> str:
@@ -134,30 +137,13 @@ def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
 
 
-def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
+def not_promised(proof: Proof, recipe: str) -> str:
     """Return the limits of a recipe as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
     lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
-    yield "Not promised:\n\n" + "\n".join(lines)
+    return "Not promised:\n\n" + "\n".join(lines)
 
 
-def _broken(proof: Proof, recipe: str) -> Iterator[str]:
-    lines = [f"- {_words(test)}: {_schedules(proof.found(test))}" for test in proof.broken(recipe)]
-    if lines:
-        yield "Broken variants that the explorer catches:\n\n" + "\n".join(lines)
-
-
-def _schedules(found: list[str]) -> str:
-    shown = ", ".join(f"`{line}`" for line in found[:2])
-    return shown if len(found) <= 2 else f"{shown}, and {len(found) - 2} more"
-
-
-def _words(test: str) -> str:
-    return test.rpartition("::test_")[2].replace("_", " ")
-
-
-def _tests(marked: Iterable[Mark]) -> Iterator[str]:
-    yield "<details><summary>The tests that explore this</summary>\n"
-    yield from (f"- `{test}`" for test in dict.fromkeys(mark.test for mark in marked))
-    yield "\n</details>"
+def _listed(tests: Iterable[str]) -> str:
+    return "\n".join(f"- `{test}`" for test in tests)

@@ -41,7 +41,7 @@ def blocks(path: Path) -> tuple[Block, ...]:
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     done = []
-    for part, code in _parts(path.read_text(encoding="utf-8")):
+    for part, code in _parts(path):
         output = StringIO()
         with redirect_stdout(output):
             compiled = compile(code, f"{path.name}, block {part}", "exec", dont_inherit=True)
@@ -51,9 +51,10 @@ def blocks(path: Path) -> tuple[Block, ...]:
     return tuple(done)
 
 
-def _parts(source: str) -> list[tuple[str, str]]:
+def _parts(path: Path) -> list[tuple[str, str]]:
     """Return the name and the code of each block."""
-    tree, lines = ast.parse(source), source.splitlines(keepends=True)
+    source = path.read_text(encoding="utf-8")
+    tree, lines = ast.parse(source, str(path)), source.splitlines(keepends=True)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     main = functions.pop("main")
     helpers = {name: _text(lines, node) for name, node in functions.items() if node.lineno > main.lineno}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin
@@ -14,9 +15,9 @@ from tablepatterns.key import Key
 from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report.json import members
 from tablepatterns_review.rules import RULES
-from tools import DATA
+from tools import DATA, DOCS
 from tools.pages.design_format import as_markdown
-from tools.pages.markdown import table
+from tools.pages.markdown import folded, table
 
 PAGE = "docs/review.md"
 EXAMPLE = DATA / "review_example"
@@ -39,7 +40,7 @@ def render() -> str:
         "keys": as_markdown().strip(),
         "count": str(len(RULES)),
         "rules": _rules(),
-        "json": table(("Key", "Value"), _json(Reviewed, "")),
+        "json": folded("The keys", table(("Key", "Value"), _json(Reviewed, ""))),
     }
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part)
@@ -47,14 +48,26 @@ def render() -> str:
 
 
 def _rules() -> str:
-    return table(
-        ("Rule", "It finds", "It is", "Better, most of the time"),
-        [(f"`{each.name}`", each.finds, each.severity, _pattern(each.pattern)) for each in RULES],
-    )
+    """Return the rules: those that share what decides on their severity together, and then the others."""
+    shared = Counter(each.severity for each in RULES.values())
+    rows = {severity: list[tuple[str, ...]]() for severity, count in shared.items() if count > 1}
+    others = list[tuple[str, ...]]()
+    for each in RULES.values():
+        row = (f"`{each.name}`", each.finds, _pattern(each.pattern))
+        if each.severity in rows:
+            rows[each.severity].append(row)
+        else:
+            others.append((*row, each.severity))
+    heads = ("Rule", "It finds", "Often better")
+    parts = [f"Severity: {severity}.\n\n{table(heads, found)}" for severity, found in rows.items()]
+    return "\n\n".join([*parts, f"Others:\n\n{table((*heads, 'Severity'), others)}"])
 
 
 def _pattern(name: str | None) -> str:
-    return f"{entry(name).title} (`{name}`)" if name else ""
+    if not name:
+        return ""
+    page = f"patterns/{name}.md"
+    return f"[{entry(name).title}]({page})" if (DOCS / page).exists() else entry(name).title
 
 
 def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ pattern shows the catalog entry of the same name.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,15 +15,17 @@ from typing import Final
 
 from budgets.budget import all_budgets
 from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
+from tablepatterns.key import Key
 from tools import DOCS, ROOT
-from tools.pages import budgets, guarantees
+from tools.pages import api, budgets, guarantees
 from tools.pages.markdown import table
 from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
 
 NOTEBOOKS: Final = ROOT / "notebooks"
+DECISIONS: Final = DOCS / "decisions"
 END: Final = "<!-- end -->"
-_SECTION = re.compile(rf"^(<!-- make pages: ([\w-]+)((?: [\w-]+)*) -->\n).*?^{END}$", re.DOTALL | re.MULTILINE)
+_SECTION = re.compile(rf"^(<!-- make pages: ([\w-]+)((?:\s+[\w.*:/-]+)*)\s+-->\n).*?^{END}$", re.DOTALL | re.MULTILINE)
 _PROGRAM = re.compile(r'^```python\n(""".*?^def main\(storage.*?)^```$', re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(/")
 
@@ -33,7 +36,7 @@ class BadMarker(ValueError):
 
 def pages() -> list[Path]:
     """Return the pages that have markers."""
-    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md"), *DOCS.glob("api/*.md")]
+    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md"), *DOCS.glob("api/*.md"), DECISIONS / "README.md"]
     return sorted(path for path in found if _SECTION.search(path.read_text(encoding="utf-8")))
 
 
@@ -78,7 +81,11 @@ class Page:
             "trade-offs": lambda: self.words(self.entry.trade_offs),
             "related": self.related,
             "contents": self.contents,
+            "names": self.names,
             "api": self.api,
+            "file": self.file,
+            "key-formats": self.key_formats,
+            "decisions": self.decisions,
             "cosmos": self.cosmos,
         }
         if kind not in sections:
@@ -154,7 +161,7 @@ class Page:
             if len(known) > 1:
                 yield f"`{name}`:"
             yield guarantees.table_of(proof, name)
-            yield from guarantees.not_promised(proof, name)
+            yield guarantees.not_promised(proof, name)
         if known:
             yield "What the columns mean, and which tests explore it: [what is guaranteed](/guarantees.md)."
 
@@ -175,12 +182,12 @@ class Page:
         """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
-            yield "\n".join(f"- {self._linked(each)}: {each.solution}" for each in found)
+            yield "\n".join(f"- {self._linked(each)}: {each.summary}" for each in found)
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
         names = [f"patterns/{each.name}" for each in ENTRIES if (DOCS / f"patterns/{each.name}.md").exists()]
-        yield "\n".join(["```{toctree}", ":caption: Patterns", ":hidden:", "", *names, "```"])
+        yield "\n".join(["<!-- toctree: Patterns", *names, "-->"])
 
     def cosmos(self) -> Iterator[str]:
         """Yield what the Cosmos DB Table API can serve, as a test finds it."""
@@ -189,15 +196,32 @@ class Page:
         rows = [(f"`{name}`", verdict, why) for name, (verdict, why, _) in sorted(DESIGNS.items())]
         yield table(("Design", "Result", "Why"), rows)
 
+    def names(self, *words: str) -> Iterator[str]:
+        """Yield what is said about public names; on the site, autodoc replaces it."""
+        yield from api.as_markdown(api.read_targets(words))
+
     def api(self, kind: str) -> Iterator[str]:
         """Yield the classes of a kind of entry that no page of the reference lists by hand."""
-        by_hand = "\n".join(_SECTION.sub("", each.read_text(encoding="utf-8")) for each in DOCS.glob("api/*.md"))
-        for each in (each for each in ENTRIES if each.kind == kind):
-            names = [name for name in each.classes if not re.search(rf":: tablepatterns\.{name}$", by_hand, re.M)]
-            if names:
-                yield f"## {each.title}"
-                listed = "\n\n".join(f".. autoclass:: tablepatterns.{name}\n   :members:" for name in names)
-                yield f"```{{eval-rst}}\n{listed}\n```"
+        for title, targets in api.unlisted(kind):
+            yield f"## {title}"
+            yield from api.as_markdown(targets)
+
+    def file(self, path: str) -> Iterator[str]:
+        """Yield the text of a file of the repository."""
+        yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
+
+    def key_formats(self) -> Iterator[str]:
+        """Yield the table of the formats of key fields and their order, from the docstring of `Key`."""
+        paragraphs = (inspect.getdoc(Key) or "").split("\n\n")
+        first = next(at for at, text in enumerate(paragraphs) if text.startswith("|"))
+        yield from paragraphs[first - 1 : first + 2]
+
+    def decisions(self) -> Iterator[str]:
+        """Yield links to all decisions, by their titles."""
+        paths = sorted(DECISIONS.glob("[0-9]*.md"))
+        titles = (path.read_text(encoding="utf-8").partition("\n")[0] for path in paths)
+        named = ((re.sub(r"^# 0*(\d+)[.:] ", r"\1. ", title), path) for title, path in zip(titles, paths, strict=True))
+        yield "\n".join(f"- [{title}]({path.name})" for title, path in named)
 
     def _linked(self, found: CatalogEntry) -> str:
         page = f"patterns/{found.name}.md"

@@ -75,6 +75,8 @@ def notebook(words: dict[str, str]) -> str:
     """Return an empty notebook with the headings that all notebooks have."""
     parts = re.split(r"^%% (markdown|code)\n", _text("notebook", words), flags=re.MULTILINE)[1:]
     cells = [_cell(kind, source.strip()) for kind, source in zip(parts[::2], parts[1::2], strict=True)]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number:02d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     whole = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"

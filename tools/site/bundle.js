@@ -2,7 +2,7 @@
 import { buildSync } from "esbuild";
 
 buildSync({
-  entryPoints: ["panel.js", "playground.js", "check.js"].map((name) => new URL(name, import.meta.url).pathname),
+  entryPoints: ["panel.js", "playground.js", "check.js", "link.js"].map((name) => new URL(name, import.meta.url).pathname),
   outdir: process.argv[2],
   bundle: true,
   minify: true,

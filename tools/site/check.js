@@ -1,5 +1,6 @@
 // Forms that explain a filter or review a design file in the reader's browser.
 import { call } from "./client.js";
+import { share } from "./link.js";
 import { made } from "./views.js";
 
 const MODULE = "checking";
@@ -34,14 +35,18 @@ function shown(found) {
   return [made("p", {}, made("a", { href: url, target: "_blank", textContent: "Open the report in a new tab" })), frame];
 }
 
-export function open(place) {
+// Opens the form with an example, which is answered, or with the design of a link, which the reader may review
+export function open(place, linked) {
   const { kind } = place.dataset;
-  const { parts, values } = kind === "review" ? reviewForm(place.querySelector("pre").textContent) : explainForm();
+  const { parts, values } = kind === "review" ? reviewForm(linked ?? place.querySelector("pre").textContent) : explainForm();
   const submit = made("button", { textContent: kind === "review" ? "Review" : "Explain" });
   const note = made("span", { className: "tp-note" });
   note.setAttribute("role", "status");
   const output = made("div", {});
-  const form = made("form", { className: "tp-check-form" }, ...parts, made("p", { className: "tp-buttons" }, submit, note));
+  const link = made("button", { type: "button", textContent: "Copy link", title: "A link that holds this design" });
+  link.onclick = async () => { note.textContent = await share("design", values()[0]); };
+  const buttons = kind === "review" ? [submit, link] : [submit];
+  const form = made("form", { className: "tp-check-form" }, ...parts, made("p", { className: "tp-buttons" }, ...buttons, note));
   form.onsubmit = async (event) => {
     event.preventDefault();
     submit.disabled = true;
@@ -59,5 +64,6 @@ export function open(place) {
     submit.focus();
   };
   place.replaceChildren(form, output);
-  form.requestSubmit();
+  if (linked === undefined) form.requestSubmit();
+  else note.textContent = "This design is from the link, not from this site.";
 }

@@ -8,17 +8,19 @@ const broadcast = (data) => {
   for (const receive of all) receive(data);
 };
 
+function start() {
+  worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => receivers.get(data.id)?.(data);
+  worker.onerror = (event) => {
+    worker.terminate();
+    worker = undefined;
+    broadcast({ kind: "failed", text: `Python could not be loaded: ${event.message ?? "see the console"}` });
+  };
+}
+
 // Sends a message to the worker; what it answers is received until it has ended
 export function send(message, receive) {
-  if (!worker) {
-    worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    worker.onmessage = ({ data }) => receivers.get(data.id)?.(data);
-    worker.onerror = (event) => {
-      worker.terminate();
-      worker = undefined;
-      broadcast({ kind: "failed", text: `Python could not be loaded: ${event.message ?? "see the console"}` });
-    };
-  }
+  if (!worker) start();
   const id = ++count;
   receivers.set(id, (data) => {
     if (["done", "answer", "failed"].includes(data.kind)) receivers.delete(id);
@@ -27,11 +29,12 @@ export function send(message, receive) {
   worker.postMessage({ id, ...message });
 }
 
-// Python in a worker hears nothing while it runs, so it ends with the worker; the next run starts another
-export function stop() {
+// Python in a worker hears nothing while it runs, so it ends with the worker; the next one starts at once
+export function stop(assets) {
   worker?.terminate();
-  worker = undefined;
   broadcast({ kind: "stopped" });
+  start();
+  worker.postMessage({ ...assets, kind: "load" });
 }
 
 // Calls the function `answer` of a module in Python, with and for JSON

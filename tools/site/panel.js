@@ -6,6 +6,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { send, stop } from "./client.js";
+import { share } from "./link.js";
 import { made, requestsOf, storedIn } from "./views.js";
 
 const MAX_OUTPUT = 200_000;
@@ -34,24 +35,26 @@ function shown(step, isLast) {
 
 // ---------------------------------------------------------------- the panel
 
-export function open(place) {
+// Opens the editor with the page's program, which runs, or with that of a link, which the reader may run
+export function open(place, linked) {
   const source = place.querySelector("pre"), program = source.textContent;
   const buttons = made("p", { className: "tp-buttons" });
   const run = made("button", { type: "button", textContent: "Run", title: "Ctrl+Enter" });
   const reset = made("button", { type: "button", textContent: "Reset" });
+  const link = made("button", { type: "button", textContent: "Copy link", title: "A link that holds this program" });
   const note = made("span", { className: "tp-note" });
   note.setAttribute("role", "status");
   const output = made("pre", { className: "tp-out", hidden: true, tabIndex: 0 });
   output.setAttribute("aria-label", "Output");
   const steps = made("div", { className: "tp-steps" });
   const holder = made("div", { className: "tp-editor" });
-  buttons.append(run, reset, note);
+  buttons.append(run, reset, link, note);
   place.replaceChildren(source, holder, buttons, output, steps);
   const onKey = () => (place.dataset.state === "running" || toggle(), true);
   const editor = new EditorView({
     parent: holder,
     state: EditorState.create({
-      doc: program,
+      doc: linked ?? program,
       extensions: [
         lineNumbers(), history(), bracketMatching(), python(), indentUnit.of("    "), syntaxHighlighting(highlighting),
         keymap.of([{ key: "Mod-Enter", run: onKey }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
@@ -95,12 +98,12 @@ export function open(place) {
       output.hidden = false;
       output.append(made("span", { className: "tp-error", textContent: data.text }));
       finish("failed", "");
-    } else if (data.kind === "stopped") finish("stopped", "Stopped. The next run loads Python again.");
+    } else if (data.kind === "stopped") finish("stopped", "Stopped. Python loads again for the next run.");
     else finish("done", `${data.cost}, ${Math.round(data.seconds * 1000)} ms`);
   };
   function toggle() {
-    if (place.dataset.state === "running") return stop();
-    if (running) stop();
+    if (place.dataset.state === "running") return stop({ ...place.dataset });
+    if (running) stop({ ...place.dataset });
     output.replaceChildren();
     output.hidden = true;
     steps.replaceChildren();
@@ -112,6 +115,8 @@ export function open(place) {
   }
   run.onclick = toggle;
   reset.onclick = () => editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: program } });
-  toggle();
+  link.onclick = async () => { note.textContent = await share("program", editor.state.doc.toString()); };
+  if (linked === undefined) toggle();
+  else note.textContent = "This program is from the link, not from this site. Read it before you run it.";
   editor.focus();
 }

@@ -1,6 +1,7 @@
 // The pattern playground: a design twice, with plain SDK calls and with a pattern. Each write waits before each of its
 // requests, so that the reader can kill the process there.
 import { call } from "./client.js";
+import { share } from "./link.js";
 import { made, storedIn } from "./views.js";
 
 const MODULE = "playground.play";
@@ -12,6 +13,8 @@ const button = (text, onclick, options = {}) => made("button", { type: "button",
 class Playground {
   constructor(place) {
     this.place = place;
+    // What leads to the state that is shown
+    this.calls = [];
     this.status = made("p", { className: "tp-note" });
     this.status.setAttribute("role", "status");
     place.replaceChildren(this.status);
@@ -45,7 +48,7 @@ class Playground {
     const legend = made("legend", { textContent: "Choose a design" });
     this.place.replaceChildren(made("fieldset", { className: "tp-designs" }, legend, ...choices), this.form, this.status, this.sides, this.race);
     const [[, name], ...others] = calls.length ? calls : [["choose", this.designs[0].name]];
-    const index = this.designs.findIndex((design) => design.name === name);
+    const index = Math.max(0, this.designs.findIndex((design) => design.name === name));
     choices[index].firstChild.checked = true;
     await this.choose(this.designs[index]);
     for (const [method, ...args] of others) await this.show(method, ...args);
@@ -53,6 +56,7 @@ class Playground {
 
   async choose(design) {
     this.design = design;
+    this.calls = [];
     this.clock = made("output", { textContent: "0 s" });
     const link = made("a", { href: `${design.page}.html`, textContent: design.pattern });
     const worker = design.hasWorker ? [button("Run a worker", () => this.show("work"))] : [];
@@ -62,7 +66,8 @@ class Playground {
       this.actions("Read", design.reads, (method, fields) => this.show("read", method, fields)),
       made("div", { className: "tp-row" }, made("strong", { textContent: "Later" }), ...worker,
         button("Move the clock by 61 s", () => this.show("advance", 61)), made("span", {}, "Passed: ", this.clock),
-        button("Start over", () => this.choose(design))));
+        button("Start over", () => this.choose(design)),
+        button("Copy link", async () => { this.status.textContent = await share("playground", JSON.stringify(this.calls)); }, { title: "A link that holds these steps" })));
     this.race.replaceChildren(
       made("h3", { textContent: "Explore every order of requests" }),
       made("p", { textContent: `${design.race} The explorer runs them in every order, in both variants, and finds the shortest one that breaks the data.` }),
@@ -88,6 +93,7 @@ class Playground {
   async show(method, ...args) {
     const pressed = document.activeElement?.dataset?.key;
     const state = await this.ask(method, ...args);
+    this.calls.push([method, ...args]);
     this.clock.textContent = `${state.passed} s`;
     this.sides.replaceChildren(...Object.entries(SIDES).map(([side, title]) => this.side(side, title, state.sides[side])));
     // The button that was pressed is a new one; the keyboard goes on from there
@@ -120,28 +126,24 @@ class Playground {
   }
 
   async explore() {
-    const found = made("div", {}), steps = made("div", {});
     this.race.lastChild.remove();
-    this.race.append(found, steps);
-    let failing = 0;
     for (const [side, title] of Object.entries(SIDES)) {
-      const line = made("p", {}, made("strong", { textContent: `${title}: ` }), "exploring…");
-      found.append(line);
-      const { text, steps: count } = await this.ask("explore", side);
-      line.lastChild.replaceWith(made("span", { className: count ? "tp-error" : "tp-good", textContent: text }));
+      const line = made("p", {}, made("strong", { textContent: `${title}: ` }), "exploring…"), steps = made("div", {});
+      this.race.append(line, steps);
+      const { text, isConsistent, steps: count } = await this.ask("explore", side);
+      line.lastChild.replaceWith(made("span", { className: isConsistent ? "tp-good" : "tp-error", textContent: text }));
       if (count) {
-        failing = count;
-        await this.step(steps, 0, count);
+        if (isConsistent) steps.before(made("p", { textContent: "The same order, with tablepatterns:" }));
+        await this.step(steps, side, 0, count);
       }
     }
-    if (!failing) steps.replaceChildren();
   }
 
-  async step(holder, number, count) {
+  async step(holder, side, number, count) {
     const focused = holder.contains(document.activeElement) && document.activeElement.textContent;
-    const state = await this.ask("race_step", number);
-    const back = button("Back", () => this.step(holder, number - 1, count), { disabled: number === 0 });
-    const next = button("Next request", () => this.step(holder, number + 1, count), { disabled: number === count });
+    const state = await this.ask("race_step", side, number);
+    const back = button("Back", () => this.step(holder, side, number - 1, count), { disabled: number === 0 });
+    const next = button("Next request", () => this.step(holder, side, number + 1, count), { disabled: number === count });
     const events = state.events.map((each) => stepOf(`${each.who}: ${each.text}`, each.outcome));
     const waiting = Object.entries(state.waiting).map(([who, what]) =>
       made("li", { className: who === state.next ? "tp-pending" : "" }, `${who} `, made("code", { textContent: ENDINGS[what] ?? what })));
@@ -149,7 +151,8 @@ class Playground {
       made("p", { className: "tp-row" }, back, next, made("span", { textContent: `${number} of ${count} requests` })),
       made("div", { className: "tp-sides" },
         made("section", {}, made("strong", { textContent: "Sent" }), made("ol", {}, ...events), made("strong", { textContent: "Next request of each" }), made("ul", {}, ...waiting)),
-        made("section", {}, problemsOf(state.problems), ...state.stored.map((table) => storedIn(table, [])))));
+        made("section", {}, problemsOf(state.problems), ...(state.repair ? [made("p", { className: "tp-repair", textContent: state.repair })] : []),
+          ...state.stored.map((table) => storedIn(table, [])))));
     if (focused) [back, next].find((each) => each.textContent === focused && !each.disabled)?.focus();
   }
 }

@@ -40,6 +40,7 @@ onmessage = async ({ data }) => {
       throw error;
     });
     const ready = await python;
+    if (data.kind === "load") return;
     if (data.cryptography && /encrypt|cryptography/i.test(data.program ?? "")) await add(["cryptography"], post);
     if (data.packages) await add(data.packages.split(" ").map((name) => new URL(name, import.meta.url).href), post);
     if (data.kind === "call") {

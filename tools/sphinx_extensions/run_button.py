@@ -6,6 +6,8 @@ links to their pages.
 
 from __future__ import annotations
 
+import ast
+import doctest
 import re
 import shutil
 from html import escape
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _MARK: Final = "<!-- make pages: program -->"
+_BLOCK_MARK: Final = "<!-- run this in the browser -->"
+_EXAMPLES_MARK: Final = "<!-- run the examples in the browser -->"
+_NO_SCRIPT: Final = '<noscript><p class="tp-note">Running it here needs JavaScript.</p></noscript>'
 _PLACES: Final = {
     "<!-- playground -->": "play",
     "<!-- explain in the browser -->": "explain",
@@ -40,20 +45,44 @@ def program_of(page: Path) -> Path:
     return page.parent / "code" / f"{page.stem.replace('-', '_')}.py"
 
 
+def script_of(transcript: str) -> str:
+    """Return the statements of a console's transcript as a program that prints the values it shows."""
+    return "".join(map(_statement, doctest.DocTestParser().get_examples(transcript)))
+
+
+def _statement(example: doctest.Example) -> str:
+    """Return a statement, in `print` if the console shows its value."""
+    node = ast.parse(example.source).body[0]
+    if not example.want or not isinstance(node, ast.Expr) or example.source.startswith("print("):
+        return example.source
+    shown = ast.get_source_segment(example.source, node.value) or ""
+    return f"print(repr({f'({shown})' if isinstance(node.value, ast.Tuple) and shown[0] != '(' else shown}))\n"
+
+
 def add_button(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Add a button after the link to the whole program."""
+    """Add a button after the link to the whole program, after a marked block, or after the examples of a page."""
     found = getattr(app, "run_button_assets", None)
     if found is None:
         return
     for mark in list(doctree.findall(nodes.raw)):
-        if mark.astext().strip() != _MARK:
+        text = mark.astext().strip()
+        if text == _MARK:
+            place = mark.next_node(nodes.paragraph, siblings=True)
+            program = program_of(Path(app.srcdir, f"{name}.md")).read_text("utf-8")
+        elif text == _BLOCK_MARK:
+            place = mark.next_node(nodes.literal_block, siblings=True)
+            program = place.astext() if place else ""
+        elif text == _EXAMPLES_MARK:
+            place = mark
+            shown = [block for block in doctree.findall(nodes.literal_block) if block.get("language") == "pycon"]
+            program = script_of("\n\n".join(block.astext() for block in shown))
+        else:
             continue
-        link = mark.next_node(nodes.paragraph, siblings=True)
-        assert link is not None  # noqa: S101 - make pages writes it
-        program = program_of(Path(app.srcdir, f"{name}.md"))
-        text = escape(program.read_text(encoding="utf-8"), quote=False)
-        html = f'<tp-run id="run" hidden {_data("run", found)}><pre hidden>\n{text}</pre></tp-run>'
-        link.parent.insert(link.parent.index(link) + 1, nodes.raw("", html, format="html"))
+        assert place is not None  # noqa: S101 - the page is ours
+        html = (
+            f'<tp-run id="run" hidden {_data("run", found)}><pre hidden>\n{escape(program, quote=False)}</pre></tp-run>'
+        )
+        place.parent.insert(place.parent.index(place) + 1, nodes.raw("", html + _NO_SCRIPT, format="html"))
 
 
 def _data(kind: str, found: assets.Assets) -> str:
@@ -67,15 +96,16 @@ def _element(kind: str, found: assets.Assets, app: Sphinx) -> str:
     if kind in STORIES:
         return render(kind, found.size)
     if kind == "play":
-        return f'<tp-play id="playground-here" hidden {data}></tp-play>'
+        return f'<tp-play id="playground-here" hidden {data}></tp-play>{_NO_SCRIPT}'
     if kind == "explain":
-        return f"<tp-check hidden {data}></tp-check>"
+        return f"<tp-check hidden {data}></tp-check>{_NO_SCRIPT}"
     if not found.packages:
         return (
             "<p>This build of the site lacks pydantic, which reads design files: <code>make wheels</code> adds it.</p>"
         )
     design = escape(Path(app.srcdir, _EXAMPLE).read_text("utf-8"), quote=False)
-    return f'<tp-check hidden {data} data-packages="{" ".join(found.packages)}"><pre hidden>\n{design}</pre></tp-check>'
+    packages = f'data-packages="{" ".join(found.packages)}"'
+    return f"<tp-check hidden {data} {packages}><pre hidden>\n{design}</pre></tp-check>{_NO_SCRIPT}"
 
 
 def add_places(app: Sphinx, doctree: nodes.document, name: str) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from tablepatterns_engine.account import DEVELOPMENT_NAME
 from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
+from tablepatterns_transfer.cli import commands as transfer_commands
 
 from ..catalog import ENTRIES, entry
 from ..errors import BadInput
@@ -47,6 +48,7 @@ _START: Final = """\
   [bold]tablepatterns verify[/] app:employees     check derived data; also check, repair, backfill, migrate,
                                            rotate, collect-orphans, drop-expired and poison
   [bold]tablepatterns rekey[/] status app:move    move a live table to new keys
+  [bold]tablepatterns export[/] TABLE --to DIR    back up a table; also import and compare
 
 What a command takes: tablepatterns review --help. In Python:
 
@@ -58,6 +60,7 @@ _MAX_PORT: Final = 65535
 
 main = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 maintenance(main)
+transfer_commands(main)
 command(main)(status)
 command(main)(traffic)
 command(main)(design)

@@ -77,6 +77,8 @@ def check(
     checked: Any = walks.load(name, (EntitySet, Rekey), "set")
     sets: dict[str, EntitySet[Any, Any]] = {"check": checked}
     if not isinstance(checked, EntitySet):
+        if "workers" in walks.pace:
+            raise BadInput("--workers", name, "a Rekey has two sets", "check each set by its name")
         sets = {"check old set": checked.old_set, "check new set": checked.new_set}
     checks = walks.run(_check_all(sets, walks), *(entities.account for entities in sets.values()))
     data = {

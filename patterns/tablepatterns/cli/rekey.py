@@ -8,11 +8,12 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
+from ..errors import BadInput
 from ..figures import count, counted
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import bound_async
-from ..recipes.rekey.difference import Difference, RekeyReport
-from ..recipes.rekey.phase import Phase
+from ..recipes.rekey.dual_writer import Phase
+from ..recipes.rekey.mirror import Difference, RekeyReport
 from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
 from .maintenance import first_lines
@@ -56,7 +57,7 @@ def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey")
+@walking("rekey", by_workers=False)
 def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
@@ -66,7 +67,7 @@ def verify(name: Name, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey")
+@walking("rekey", by_workers=False)
 def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
     if dry_run:
@@ -195,6 +196,8 @@ def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
     figures = {"entities": "entities", "copies": "copies"}
+    if work == "verify" and "workers" in walks.pace:
+        raise BadInput("--workers", name, "a dry run compares in one process", "leave it out")
     over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
     return walks.run(over, move.account, move.old_set.account)
 

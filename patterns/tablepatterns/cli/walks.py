@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import inspect
 import json
+import multiprocessing
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from ..errors import BadInput
+from ..connection import CONNECTION_VARIABLE
+from ..errors import NOT_SHOWN, BadInput
+from ..extras import importing
 from ..figures import count
+from ..jobs import Workers
 from ..recipe import Account
 from . import Stopped
 from .declared import load, run
@@ -28,16 +33,21 @@ Concurrency = Annotated[int, typer.Option(min=1, help="How many entities to work
 ResumeFile = Annotated[
     Path | None, typer.Option("--resume", help="The file to continue from, and to keep the position in.")
 ]
-
-_OPTIONS: Final = [
-    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-    for name, default, annotation in (
-        ("storage", None, Target),
-        ("max_per_second", None, Rate),
-        ("max_concurrency", 8, Concurrency),
-        ("resume", None, ResumeFile),
-    )
+Processes = Annotated[
+    int | None, typer.Option(min=1, help="Share the work among so many processes, each with a part of the keys.")
 ]
+Cluster = Annotated[
+    str | None, typer.Option(help="Share the work among the workers of a Dask cluster, such as tcp://10.0.0.4:8786.")
+]
+
+_OPTIONS: Final = (
+    ("storage", None, Target),
+    ("max_per_second", None, Rate),
+    ("max_concurrency", 8, Concurrency),
+    ("resume", None, ResumeFile),
+    ("workers", None, Processes),
+    ("dask", None, Cluster),
+)
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Position")
@@ -92,11 +102,22 @@ class Walks:
 
     :param command: the command, which names the resume file unless the user does
     :param pace: `max_per_second` and `max_concurrency`
+    :param workers: how many processes share the work; None if it is done in this one
+    :param dask: the address of a cluster that shares it
     """
 
-    def __init__(self, command: str, storage: str | None, resume: Path | None, pace: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        command: str,
+        storage: str | None,
+        resume: Path | None,
+        pace: Mapping[str, Any],
+        workers: int | None = None,
+        dask: str | None = None,
+    ) -> None:
         path = resume or Path(f"tablepatterns-{command.replace(' ', '-')}.resume.json")
-        self.pace = pace
+        self.pace = dict(pace)
+        self._share = partial(shared, workers, dask) if workers or dask else None
         self.tokens = ResumeTokens(path, continues=resume is not None)
         self._storage = storage
         self._done: dict[str, dict[str, int]] = {}
@@ -113,31 +134,32 @@ class Walks:
 
     def load(self, name: str, kind: type[Any] | tuple[type[Any], ...], noun: str) -> Any:
         """Return the object that the command names, on the storage that it names; see `load`."""
+        if self._share is not None:
+            self.pace["workers"] = self._share(partial(load, name, kind, noun, self._storage), self._storage)
         return load(name, kind, noun, self._storage)
 
     async def over(self, work: str, call: Callable[..., Any], kind: type[P], figures: Mapping[str, str]) -> P:
-        """Return the last report of a walk.
+        """Return the report of a walk.
 
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
         :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
-        token, reports = self.tokens[work], list[P]()
+        token = self.tokens[work]
         with self._bars:
             bar = self._bars.add_task(work, total=None if token else self._entities)
             self._done[work] = {}
 
             def after_page(report: P) -> None:
-                reports[:] = [report]
                 values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
                 self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, report.token)
 
-            await call(resume=token, progress=after_page, **self.pace)
+            report: P = await call(resume=token, progress=after_page, **self.pace)
         self.tokens.keep(work, None)
         if token is None:
             self._entities = next(iter(self._done[work].values()))
-        return reports[-1]
+        return report
 
     def run(self, work: Coroutine[Any, Any, T], *accounts: Account) -> T:
         """Finish work on accounts; after a signal, say what was done, and how to continue."""
@@ -157,6 +179,8 @@ def run_or_report(
     try:
         return run(work, *accounts)
     except (KeyboardInterrupt, Stopped) as error:
+        for process in multiprocessing.active_children():
+            process.terminate()
         texts = "; ".join(f"{name}: {_text(figures)}" for name, figures in done.items())
         # Entities of the page in progress may be done, too: all of this work is idempotent
         hint = f"continue with --resume {tokens.path}" if tokens else "it is safe to run it again"
@@ -169,22 +193,47 @@ def _text(done: Mapping[str, int] | Sequence[str]) -> str:
     return ", ".join(words) or "no page was completed"
 
 
-def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command `--storage`, `--max-per-second`, `--max-concurrency` and `--resume`, as its parameter `walks`."""
+def shared(
+    count: int | None, dask: str | None, source: Callable[[], Any], storage: str | None, **settings: Any
+) -> Workers:
+    """Return the workers that the options of a command ask for.
+
+    :param source: makes what the command works on in each process
+    """
+    target = storage or ""
+    if "AccountKey=" in target or "sig=" in target:
+        rule = "workers would get the key with each task"
+        raise BadInput("--storage", NOT_SHOWN, rule, f"set {CONNECTION_VARIABLE} for all workers, and give env")
+    if dask is None:
+        return Workers(count or 1, source=source, **settings)
+    with importing("work on a Dask cluster needs", extra="dask"):
+        distributed: Any = import_module("distributed")
+    client = distributed.Client(dask)
+    return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor, **settings)
+
+
+def walking(group: str = "", *, by_workers: bool = True) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a command the options of a walk, as its parameter `walks`.
+
+    :param by_workers: whether several processes can share the work
+    """
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, default, annotation in (_OPTIONS if by_workers else _OPTIONS[:-2])
+    ]
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
         signature = inspect.signature(function, eval_str=True)
         name = f"{group} {function.__name__}".strip().replace("_", "-")
 
         @wraps(function)
-        def command(
-            *args: Any, storage: Any, max_per_second: Any, max_concurrency: Any, resume: Any, **kwargs: Any
-        ) -> Result:
+        def command(*args: Any, storage: Any, max_per_second: Any, max_concurrency: Any, **kwargs: Any) -> Result:
             pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-            return function(*args, walks=Walks(name, storage, resume, pace), **kwargs)
+            how = {name: kwargs.pop(name, None) for name in ("resume", "workers", "dask")}
+            return function(*args, walks=Walks(name, storage, pace=pace, **how), **kwargs)
 
         own = [parameter for parameter in signature.parameters.values() if parameter.name != "walks"]
-        vars(command)["__signature__"] = signature.replace(parameters=[*own, *_OPTIONS])
+        vars(command)["__signature__"] = signature.replace(parameters=[*own, *options])
         return command
 
     return add

@@ -24,6 +24,8 @@ class BlobRows:
     :param text: the property that holds the entries, separated by `/`
     """
 
+    is_unfiltered: Final = True
+
     def __init__(self, account: Account, container: str, text: str) -> None:
         self._account = account
         self._blobs: Container = account.container(container)

@@ -89,7 +89,7 @@ class Sampler:
         while self.gaps and self.requests < self.most:
             gap = min(self.gaps, key=lambda gap: (gap.depth, gap.partition is not None))
             self.gaps.remove(gap)
-            start = None if gap.misses == _MISSES else _start(gap)
+            start = None if gap.misses == _MISSES else middle_of(gap)
             await self._probe(gap, start)
         self.gaps += self.closed
         return sorted(self._rows.values(), key=lambda row: (ordinal(row["PartitionKey"]), ordinal(row["RowKey"])))
@@ -127,8 +127,8 @@ def _after(gap: Gap, last: Entity) -> Iterator[Gap]:
     yield Gap(partition, gap.upper, None, gap.depth + 1)
 
 
-def _start(gap: Gap) -> str | None:
-    """Return the key from which to read in a gap; None to read on from its lower end."""
+def middle_of(gap: Gap) -> str | None:
+    """Return a key about half way in a gap; None if there is none, or none is known."""
     if gap.lower is None:
         return None
     if gap.upper is not None:

@@ -1,11 +1,13 @@
 """Work over a whole table: `verify(employees, by_email)`, `repair`, `backfill`, `recount` and `migrate`.
 
 Each takes a set first, and is sync or async as its account is. Those that read a table work page by page: they report
-their progress, limit their rate, and resume after each page, also in another process.
+their progress, limit their rate, and resume after each page, also in another process. With `workers` they work on
+several ranges of keys at a time.
 """
 
 from .derived_data import backfill, recount, repair, verify
 from .drift import Drift, Report
 from .migration import Migration, migrate
+from .workers import Workers
 
-__all__ = ["Drift", "Migration", "Report", "backfill", "migrate", "recount", "repair", "verify"]
+__all__ = ["Drift", "Migration", "Report", "Workers", "backfill", "migrate", "recount", "repair", "verify"]

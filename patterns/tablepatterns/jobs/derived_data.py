@@ -20,6 +20,7 @@ from .drift import Drift, Inspector, ProgressCallback, Report
 from .job import job
 from .repairer import Repairer
 from .walk import TablePage, Walk, walk_name
+from .workers import Workers
 
 
 @job
@@ -33,6 +34,7 @@ async def backfill(
     max_per_second: float | None = None,
     max_concurrency: int = 8,
     retry_for: float = RETRY_FOR,
+    workers: int | Workers | None = None,
 ) -> Report:
     """Create the derived rows that older entities lack, after you add derived data to a set.
 
@@ -63,10 +65,12 @@ async def backfill(
     :param max_per_second: how many entities a second, evenly spaced; None for no limit
     :param max_concurrency: how many entities at a time
     :param retry_for: the seconds to keep retrying while others write the same entity
+    :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, for processes
     :raises BadInput: the set does not derive this, or a number is not above zero
     :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
     :raises BadDesign: the derived data is a `Summary` in the partition: use `recount`
     :raises BadToken: the token is from other work
+    :raises RangesFailed: with workers, some ranges failed at every try; the others are done
 
     Guide: writing efficiently; eventually consistent transactions.
     """
@@ -81,7 +85,8 @@ async def backfill(
         return Report(len(entities))
 
     walk = Walk(walk_name("backfill", rows, derived.name), [rows.primaries], create_rows, Report())
-    return await walk.run(pool.pace, resume, progress)
+    call = partial(_by_name, backfill, derived.name, max_concurrency=max_concurrency, retry_for=retry_for)
+    return await walk.run(pool, resume, progress, workers, call)
 
 
 @job
@@ -94,6 +99,7 @@ async def verify(
     progress: ProgressCallback | None = None,
     max_per_second: float | None = None,
     max_concurrency: int = 8,
+    workers: int | Workers | None = None,
 ) -> Report:
     """Compare derived data with all entities, and report the differences; nothing is written.
 
@@ -108,7 +114,8 @@ async def verify(
     The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
     """
     pool = Pool(entity_set.account, max_per_second, max_concurrency)
-    return await _comparison(entity_set, derived, pool).run(pool.pace, resume, progress)
+    call = partial(_by_name, verify, derived.name, max_concurrency=max_concurrency)
+    return await _comparison(entity_set, derived, pool).run(pool, resume, progress, workers, call)
 
 
 @job
@@ -123,6 +130,7 @@ async def repair(
     max_per_second: float | None = None,
     max_concurrency: int = 8,
     retry_for: float = RETRY_FOR,
+    workers: int | Workers | None = None,
 ) -> int:
     """Correct the differences in a report, and return how many rows that were.
 
@@ -153,7 +161,8 @@ async def repair(
 
     if report is None:
         walk = Walk(comparison.name, comparison.tables, compare_and_correct, Report())
-        report = await walk.run(pool.pace, resume, progress)
+        call = partial(_by_name, repair, derived.name, max_concurrency=max_concurrency, retry_for=retry_for)
+        report = await walk.run(pool, resume, progress, workers, call)
     else:
         await correct(report)
     return len({drift.row for drift in report.repairable if drift.derived == derived.name})
@@ -198,6 +207,12 @@ async def recount(
             raise BadKey(name, partition[name], rule, "leave it out")
     attempt = partial(recounted, entity_set.table, entity_set.key, via, partition)
     return await contended(entity_set.account, attempt, retry_for)
+
+
+def _by_name(job: Any, name: str, pattern: Any, **options: Any) -> Any:
+    """Do a job on derived data in another process, which has its own objects."""
+    entity_set = getattr(pattern, "entity_set", pattern)
+    return job(entity_set, next(kind for kind in entity_set.derived if kind.name == name), **options)
 
 
 def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Pool) -> Walk[Report]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..entity import Entity
 from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows
+from ..entity_set.model_adapter import ModelAdapter
 from ..errors import BadInput, EntityNotFound, UnrecognizedEntity
 from ..rate_limit import Pool
 from ..recipe import Account
 from ..retry import RETRY_FOR, check_retry_for
 from .job import job
 from .walk import TablePage, Walk, WalkReport, walk_name
+from .workers import Workers
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ async def migrate(
     max_per_second: float | None = None,
     max_concurrency: int = 8,
     retry_for: float = RETRY_FOR,
+    workers: int | Workers | None = None,
 ) -> Migration:
     """Rewrite the entities of earlier versions of the model in its current version, while writers keep running.
 
@@ -63,10 +67,7 @@ async def migrate(
 
     Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
     """
-    adapter, rows, entities = adapter_or_none(entity_set), derived_rows(entity_set), entity_set.without_model()
-    if adapter is None:
-        rule = "the set has no model, so its entities have no versions"
-        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
+    adapter, rows, entities = _adapter_of(entity_set), derived_rows(entity_set), entity_set.without_model()
     check_not_moved(entity_set, "migrate")
     check_retry_for(retry_for)
     pool, model = Pool(entity_set.account, max_per_second, max_concurrency), adapter.model
@@ -102,4 +103,14 @@ async def migrate(
         return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
 
     name = walk_name("migrate", rows, f"{model.name}.{model.version}")
-    return await Walk(name, [rows.primaries], rewrite_stale, Migration()).run(pool.pace, resume, progress)
+    call = partial(migrate, max_concurrency=max_concurrency, retry_for=retry_for)
+    walk = Walk(name, [rows.primaries], rewrite_stale, Migration())
+    return await walk.run(pool, resume, progress, workers, call)
+
+
+def _adapter_of(entity_set: EntitySet[Account, Any]) -> ModelAdapter[Any]:
+    adapter = adapter_or_none(entity_set)
+    if adapter is None:
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
+    return adapter

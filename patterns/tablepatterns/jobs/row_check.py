@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..entity import Entity
@@ -15,6 +16,7 @@ from ..rate_limit import Pool
 from ..recipe import Account, declared_rows
 from .job import job
 from .walk import TablePage, Walk, WalkReport, walk_name
+from .workers import Workers
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ async def check_rows(
     progress: Callable[[RowCheck], None] | None = None,
     max_per_second: float | None = None,
     max_concurrency: int = 8,
+    workers: int | Workers | None = None,
 ) -> RowCheck:
     """Read the table of a set, and report all rows that do not fit; nothing is written.
 
@@ -63,7 +66,7 @@ async def check_rows(
         return sum(await pool.map(checker.check_row, page.rows), RowCheck())
 
     walk = Walk(walk_name("check", rows), [rows.primaries], check_page, RowCheck())
-    return await walk.run(pool.pace, resume, progress)
+    return await walk.run(pool, resume, progress, workers, partial(check_rows, max_concurrency=max_concurrency))
 
 
 class _Checker:

@@ -207,9 +207,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         rows: dict[int, dict[str, Any]] = {}
         for slot, value in values.items():
             name, row = self._name_of(slot), self._row_of(slot)
-            if row not in rows:
-                rows[row] = {"PartitionKey": partition_key, "RowKey": row_key(row)}
-            rows[row][name] = _converted(self.value_type, name, value)
+            properties = rows.setdefault(row, {"PartitionKey": partition_key, "RowKey": row_key(row)})
+            properties[name] = _converted(self.value_type, name, value)
         await self.table.submit(*map(Operation.insert_or_merge, rows.values()))
 
     @recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from itertools import compress
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from ..argument_types import check_least, checked
 from ..arguments import fields_of
@@ -18,9 +18,6 @@ from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
 Keys = tuple[str, str]
 Row = TypeVar("Row")
-
-_DEFAULT_EXPIRY: Final = timedelta(minutes=5)
-_CAPACITY: Final = 10_000
 
 
 class Lookup(Pattern[Account_co], Generic[Account_co, E]):
@@ -63,9 +60,9 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         self,
         entity_set: EntitySet[Account_co, E],
         *,
-        expires: timedelta | None = _DEFAULT_EXPIRY,
+        expires: timedelta | None = timedelta(minutes=5),
         whole_table: bool = False,
-        capacity: int = _CAPACITY,
+        capacity: int = 10_000,
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))

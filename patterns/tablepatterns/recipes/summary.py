@@ -204,17 +204,9 @@ class Summary(Totals):
 
     def _profile(self, key: Key) -> RowProfile:
         groups = tuple(name for name in self.layout.fields if name != PART)
+        size, names = 1 + len(self.sums), tuple(self.properties)
         return RowProfile(
-            "summary",
-            "totals",
-            "totals",
-            self.layout,
-            None,
-            groups,
-            self.is_eventual,
-            1 + len(self.sums),
-            tuple(self.properties),
-            self.spread,
+            "summary", "totals", "totals", self.layout, None, groups, self.is_eventual, size, names, self.spread
         )
 
     def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ transaction. Other rows are orphans: a crashed writer did not publish them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -96,24 +96,80 @@ class Stored:
         """Return the keys of one part, enough for a merge that checks its ETag."""
         return {"PartitionKey": self.partition_key, "RowKey": self.row_key(number, generation)}
 
+    def rewritten(self, parts: Sequence[Fields]) -> list[Operation]:
+        """Return the operations that replace the whole value; each is conditional on the row as read."""
+        writes = [self._rewritten(number, len(parts), fields) for number, fields in enumerate(parts)]
+        return writes + self.deletions(self.parts[len(parts) :])
+
+    def _rewritten(self, number: int, count: int, fields: Fields) -> Operation:
+        row = self.row(number, count, fields)
+        if number < len(self.parts):
+            return self.parts[number].guards(Operation.replace(row, ANY))
+        return Operation.insert_or_replace(row) if number else Operation.insert(row)
+
+    def merged(self, parts: Sequence[Fields], changes_of_caller: Fields) -> list[Operation]:
+        """Return the operations that change some properties, one for each affected part.
+
+        If a property is new or moves to another part, the head is written too. So if two writers put one property in
+        two places, the second fails.
+        """
+        count, names_before = len(parts), [part.fields.keys() for part in self.parts]
+        layout_differs = [part.keys() for part in parts] != names_before
+        writes: list[Operation] = []
+        for number, fields in enumerate(parts):
+            before = names_before[number] if number < len(names_before) else None
+            if before is None or before - fields.keys():
+                writes.append(self._rewritten(number, count, fields))
+                continue
+            changes = {name: value for name, value in fields.items() if name in changes_of_caller or name not in before}
+            if changes or (layout_differs and not number):
+                row = self.row(number, count, changes) if layout_differs else self.keys(number) | changes
+                merge = Operation.merge(row, ANY, becomes=self.row(number, count, fields))
+                writes.append(self.parts[number].guards(merge))
+        return writes + self.deletions(self.parts[count:])
+
+    def unpublished(self, parts: Sequence[Fields], generation: str) -> list[Operation]:
+        """Return the writes of all parts except the head, under a generation that no head names yet."""
+        rows = (self.row(number, len(parts), fields, generation) for number, fields in enumerate(parts) if number)
+        return [Operation.insert(row) for row in rows]
+
+    def publication(self, parts: Sequence[Fields], generation: str) -> list[Operation]:
+        """Return the transaction that publishes a generation: write the head and new rows, and delete the old ones.
+
+        The new rows get an empty merge. So the transaction fails if cleanup has deleted one of them; and afterwards
+        they have other ETags than the ones that cleanup may have read.
+        """
+        head = self.row(0, len(parts), parts[0], generation)
+        publication = self.parts[0].guards(Operation.replace(head, ANY)) if self.parts else Operation.insert(head)
+        new_rows = [Operation.merge(self.keys(number, generation), ANY) for number in range(1, len(parts))]
+        return [publication, *new_rows, *self.deletions(self.parts[1:])]
+
+    def after_write(self, parts: Sequence[Fields], generation: str, answers: Iterable[Entity]) -> Stored:
+        """Return the stored value after a write; rows that were not written keep their ETags."""
+        known_parts = {part.row_key: (part.etag, part.write_ids) for part in self.parts}
+        known_parts |= {row.row_key or "": (row.etag or "", write_ids_of(row)) for row in answers}
+        keys = [self.row_key(number, generation) for number in range(len(parts))]
+        now = tuple(Part(key, *known_parts[key], fields) for key, fields in zip(keys, parts, strict=True))
+        return Stored(self.partition_key, self.first, now, generation)
+
 
 def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: bool = True) -> Stored:
     """Return the value that is stored in the rows of a range; rows of other kinds are ignored."""
-    rows_by_key = {row.row_key or "": row for row in rows if _suffix(row, first)}
+    rows_by_key = {row.row_key or "": row for row in rows if _generation(row, first) is not None}
     head = rows_by_key.get(first)
     nothing = Stored(partition_key, first)
     if head is None:
-        if orphans := [key for key, row in rows_by_key.items() if not (_suffix(row, first) or ("", ""))[1]]:
+        if orphans := [key for key, row in rows_by_key.items() if not _generation(row, first)]:
             raise _mismatch(partition_key, first, f"there are parts {orphans} without a head")
         return Stored(partition_key, first, orphans=tuple(_part(row) for row in rows_by_key.values()))
-    says = _HEAD.fullmatch(str(head.get(PARTS)))
-    if says is None:
+    listing = _HEAD.fullmatch(str(head.get(PARTS)))
+    if listing is None:
         raise _mismatch(partition_key, first, f"the head lists {head.get(PARTS)!r}")
-    generation = says[2] or ""
-    keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
+    generation = listing[2] or ""
+    keys = [nothing.row_key(number, generation) for number in range(int(listing[1]))]
     for key in keys:
         if key not in rows_by_key:
-            raise _mismatch(partition_key, key, f"the head lists {says[0]!r}")
+            raise _mismatch(partition_key, key, f"the head lists {listing[0]!r}")
     parts = tuple(_part(rows_by_key.pop(key)) for key in keys)
     value = Stored(partition_key, first, parts, generation, tuple(map(_part, rows_by_key.values())), is_whole)
     if len(value.places) != sum(len(part.fields) for part in parts):
@@ -127,10 +183,11 @@ def head_of(row_key: str) -> str | None:
     return f"{match[1]}01" if match else None
 
 
-def _suffix(row: Entity, first: str) -> tuple[str, str] | None:
+def _generation(row: Entity, first: str) -> str | None:
+    """Return the generation of a part, "" if it has none; None for a row that is not a part."""
     text = row.row_key or ""
     match = _SUFFIX.fullmatch(text[len(first) - 2 :]) if text.startswith(first[:-2]) else None
-    return (match[1], match[2] or "") if match else None
+    return (match[2] or "") if match else None
 
 
 def _part(row: Entity) -> Part:
@@ -195,9 +252,15 @@ class Layout:
     def _first_fit(self, fields: Fields, sizes: Mapping[str, int], places: Mapping[str, int]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = [{} for _ in range(max(places.values(), default=0) + 1)]
         part_sizes = [0] * len(parts)
+
+        def has_room(number: int, size: int) -> bool:
+            fits = part_sizes[number] + size <= self.part_bytes or not parts[number]
+            return fits and len(parts[number]) < ROOM
+
+        # Stored properties first, each in its own part if that has room: the fewer move, the fewer rows are written
         for name in sorted(fields, key=lambda field_name: field_name not in places):
-            preferred = range(places[name], places[name] + 1) if name in places else range(0)
-            number = self._part_with_room([*preferred, *range(len(parts))], parts, part_sizes, sizes[name])
+            numbers = [*([places[name]] if name in places else []), *range(len(parts))]
+            number = next((number for number in numbers if has_room(number, sizes[name])), len(parts))
             if number == len(parts):
                 parts.append({})
                 part_sizes.append(0)
@@ -206,93 +269,3 @@ class Layout:
         while len(parts) > 1 and not parts[-1]:
             parts.pop()
         return parts
-
-    def _part_with_room(
-        self, numbers: Iterable[int], parts: Sequence[Fields], part_sizes: Sequence[int], size: int
-    ) -> int:
-        for number in numbers:
-            fits = part_sizes[number] + size <= self.part_bytes or not parts[number]
-            if fits and len(parts[number]) < ROOM:
-                return number
-        return len(parts)
-
-
-def rewritten(old: Stored, parts: Sequence[Fields]) -> list[Operation]:
-    """Return the operations that replace a whole value; each is conditional on the row as read."""
-    count = len(parts)
-    writes = [_rewritten(old, number, count, fields) for number, fields in enumerate(parts)]
-    return writes + old.deletions(old.parts[count:])
-
-
-def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operation:
-    row = old.row(number, count, fields)
-    if number < len(old.parts):
-        return old.parts[number].guards(Operation.replace(row, ANY))
-    return Operation.insert_or_replace(row) if number else Operation.insert(row)
-
-
-def merge_operations(old: Stored, parts: Sequence[Fields], changes_of_caller: Fields) -> list[Operation]:
-    """Return the operations that change some properties, one for each affected part.
-
-    If a property is new or moves to another part, the head is written too. So if two writers put one property in two
-    places, the second fails.
-    """
-    count, were = len(parts), [part.fields.keys() for part in old.parts]
-    layout_differs = [part.keys() for part in parts] != were
-    writes: list[Operation] = []
-    for number, fields in enumerate(parts):
-        before = were[number] if number < len(were) else None
-        if before is None or before - fields.keys():
-            writes.append(_rewritten(old, number, count, fields))
-            continue
-        changes = {name: value for name, value in fields.items() if name in changes_of_caller or name not in before}
-        if changes or (layout_differs and not number):
-            row = old.row(number, count, changes) if layout_differs else old.keys(number) | changes
-            merge = Operation.merge(row, ANY, becomes=old.row(number, count, fields))
-            writes.append(old.parts[number].guards(merge))
-    return writes + old.deletions(old.parts[count:])
-
-
-def unpublished(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
-    """Return the writes of all parts except the head, under a generation that no head names yet."""
-    rows = (old.row(number, len(parts), fields, generation) for number, fields in enumerate(parts) if number)
-    return [Operation.insert(row) for row in rows]
-
-
-def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
-    """Return the transaction that publishes a generation: write the head and new rows, and delete the old ones.
-
-    The new rows get an empty merge. So the transaction fails if cleanup has deleted one of them; and afterwards they
-    have other ETags than the ones that cleanup may have read.
-    """
-    head = old.row(0, len(parts), parts[0], generation)
-    publication = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
-    there = [Operation.merge(old.keys(number, generation), ANY) for number in range(1, len(parts))]
-    return [publication, *there, *old.deletions(old.parts[1:])]
-
-
-def stored_after_write(
-    old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
-) -> Stored:
-    """Return the stored value after a write; rows that were not written keep their ETags."""
-    known_parts = {part.row_key: (part.etag, part.write_ids) for part in old.parts}
-    known_parts |= {row.row_key or "": (row.etag or "", write_ids_of(row)) for row in answers}
-    keys = [old.row_key(number, generation) for number in range(len(parts))]
-    now = tuple(Part(key, *known_parts[key], fields) for key, fields in zip(keys, parts, strict=True))
-    return Stored(old.partition_key, old.first, now, generation, is_whole=is_whole)
-
-
-def payload_of(operations: Iterable[Operation]) -> int:
-    return sum(operation.payload_bound for operation in operations)
-
-
-def batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
-    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
-    batch: list[Operation] = []
-    for operation in operations:
-        if batch and payload_of([*batch, operation]) >= most_bytes:
-            yield batch
-            batch = []
-        batch.append(operation)
-    if batch:
-        yield batch

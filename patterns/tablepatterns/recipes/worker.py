@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, cast
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -53,14 +54,6 @@ class Report(WalkReport):
     poisoned: int = 0
     lost: int = 0
     released: int = 0
-
-    @classmethod
-    def of(cls, outcomes: Iterable[Outcome]) -> Report:
-        outcome_list = list(outcomes)
-        return cls(
-            len(outcome_list),
-            **{field.name: outcome_list.count(cast("Outcome", field.name)) for field in fields(cls)[1:]},
-        )
 
 
 class Worker(Pattern[Account_co]):
@@ -343,9 +336,8 @@ class Worker(Pattern[Account_co]):
             return await (delivery.release() if stop() else delivery.process())
 
         processing = map(process, messages)
-        return Report.of(
-            await self.account.gather(*processing, max_concurrency=self._max_concurrency, needs_threads=True)
-        )
+        outcomes = await self.account.gather(*processing, max_concurrency=self._max_concurrency, needs_threads=True)
+        return Report(len(outcomes), **Counter[str](outcomes))
 
     async def _pause(self, seconds: float, stop: StopSignal) -> None:
         """Wait, and check about once a second whether to stop."""

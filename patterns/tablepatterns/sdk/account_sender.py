@@ -6,7 +6,8 @@ Otherwise the SDK's own calls are used, which are slower.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 from ..filters import prop
 from .call import NO_CONTENT, Lazy, SimpleResponse, settled
@@ -16,37 +17,31 @@ from .reads import prepared_entity, prepared_page, query_page, read_entity
 from .request_sender import NO_CREDENTIAL, SILENT, Prepared, RequestSender, replaying
 from .writes import prepared_single, prepared_transaction, submit
 
-_UNSUPPORTED: Final = frozenset({"pipeline", "policies", "location_mode"})
-"""Options that change a client's policies or address."""
-_NOT_ON_TABLES: Final = frozenset({"per_call_policies", "per_retry_policies"})
-"""Options that the SDK ignores on table clients created by a service client."""
-
-
-class AccountSender:
-    """The request sender of one account, created on first use; `options` has the account's shared `transport`."""
-
-    def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
-        self._kind = kind
-        self._is_possible = "transport" in options and not options.keys() & _UNSUPPORTED
-        table_options = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
-        self._sender = Lazy(lambda: RequestSender(kind, service, table_options))
-
-    read_entity = staticmethod(read_entity)
-    query_page = staticmethod(query_page)
-    submit = staticmethod(submit)
-
-    async def get(self) -> RequestSender | None:
-        """Return the sender; None if the SDK must send the requests."""
-        if self._sender.value is None and self._is_possible and await is_supported(self._kind):
-            return self._sender()
-        return self._sender.value
-
-
-# ------------------------------------------------------------------ whether the installed SDK works this way
-
+_SERVICE: Final = "https://trial.table.core.windows.net"
+_NAME: Final = "trial"
+_VARIABLE: Final = frozenset({"x-ms-client-request-id", "x-ms-date", "date", "authorization"})
+"""The headers that differ from request to request, in lower case."""
 _supported: Final[dict[object, bool]] = {}
-_TRIAL: Final = "https://trial.table.core.windows.net"
-_TABLE: Final = "Trial"
+
+
+def canned_answer(status: int, content_type: str, content: bytes) -> SimpleResponse:
+    return SimpleResponse(None, status, "", {"Content-Type": content_type}, content)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Some requests, and the response to each of them.
+
+    :param result: what reading the response gives; None to compare it, and the request, with the SDK's own call
+    """
+
+    answer: SimpleResponse
+    prepare: Callable[[Any, str], Sequence[Prepared]]
+    result: Any = None
+
+
+# ------------------------------------------------------------------ requests for entities
+
 _KEYS: Final = {"PartitionKey": "it's", "RowKey": "1", "Age": 1}
 _ONE: Final = (
     Operation.insert(_KEYS),
@@ -63,79 +58,87 @@ _QUERIES: Final = (
 )
 _ROW: Final = b'{"PartitionKey":"it\'s","RowKey":"1","Age":1}'
 _WRITE_RESPONSE: Final = b"--c\r\n\r\nHTTP/1.1 204 No Content\r\nETag: a\r\n\r\n\r\n"
-_VARIABLE: Final = frozenset({"x-ms-client-request-id", "x-ms-date", "date", "authorization"})
-"""The headers that differ from request to request, in lower case."""
-
-
-def _answer(status: int, content_type: str, content: bytes) -> SimpleResponse:
-    return SimpleResponse(None, status, "", {"Content-Type": content_type}, content)
-
-
-_OF_TRANSACTION: Final = _answer(202, "multipart/mixed; boundary=b", 2 * _WRITE_RESPONSE + b"--c--\r\n--b--\r\n")
-_CALLS: Final[Sequence[tuple[SimpleResponse, Callable[[RequestSender], list[Prepared]]]]] = (
-    (
-        _answer(NO_CONTENT, "", b""),
-        lambda sender: [prepared_single(sender, _TABLE, [operation], [()]) for operation in _ONE],
+_TRIALS: Final = (
+    Trial(
+        canned_answer(NO_CONTENT, "", b""),
+        lambda sender, table: [prepared_single(sender, table, [operation], [()]) for operation in _ONE],
     ),
-    (
-        _answer(200, "application/json", _ROW),
-        lambda sender: [prepared_entity(sender, _TABLE, "it's", "1", select) for select in (None, _SELECTED)],
+    Trial(
+        canned_answer(200, "application/json", _ROW),
+        lambda sender, table: [prepared_entity(sender, table, "it's", "1", select) for select in (None, _SELECTED)],
     ),
-    (
-        _answer(200, "application/json", b'{"value":[%s]}' % _ROW),
-        lambda sender: [prepared_page(sender, _TABLE, query) for query in _QUERIES],
+    Trial(
+        canned_answer(200, "application/json", b'{"value":[%s]}' % _ROW),
+        lambda sender, table: [prepared_page(sender, table, query) for query in _QUERIES],
+    ),
+    Trial(
+        canned_answer(202, "multipart/mixed; boundary=b", 2 * _WRITE_RESPONSE + b"--c--\r\n--b--\r\n"),
+        lambda sender, table: [prepared_transaction(sender, table, _TWO, [(), ()])],
+        # The SDK's own call would start threads, which is not possible everywhere
+        ["a", "a"],
     ),
 )
-"""The calls that are tried, and the response to each."""
 
 
-async def is_supported(kind: Any) -> bool:
-    """Return whether the SDK's class of table clients, sync or async, would send and read the same; tested once."""
-    is_same = _supported.get(kind)
-    if is_same is None:
-        try:
-            is_same = await _sends_transactions(kind) and all([await _sends_the_same(kind, *calls) for calls in _CALLS])
-        except Exception:  # noqa: BLE001 - whatever is different in that version, its own call works
-            is_same = False
-        _supported[kind] = is_same
-    return is_same
+class AccountSender:
+    """The request sender of one account, created on first use; `options` has the account's shared `transport`."""
 
+    _sender_kind: ClassVar[type[RequestSender]] = RequestSender
+    _trials: ClassVar[Sequence[Trial]] = _TRIALS
+    _unsupported: ClassVar = frozenset({"pipeline", "policies", "location_mode"})
+    """Options that change a client's policies or address."""
+    _ignored: ClassVar = frozenset({"per_call_policies", "per_retry_policies"})
+    """Options that the SDK ignores on table clients created by a service client."""
 
-async def _sends_transactions(kind: Any) -> bool:
-    sender, transport, _ = _trial(kind, _OF_TRANSACTION)
-    prepared = prepared_transaction(sender, _TABLE, _TWO, [(), ()])
-    etags = await sender.send(prepared, **SILENT)
-    (request,) = transport.sent
-    is_signed = (
-        "Authorization" in request.headers
-        and request.headers["Content-Type"] == prepared.request.headers["Content-Type"]
-    )
-    return request.method == "POST" and request.url == f"{_TRIAL}/$batch" and is_signed and etags == ["a", "a"]
+    def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
+        self._kind = kind
+        self._is_possible = "transport" in options and not options.keys() & self._unsupported
+        used_options = {name: value for name, value in options.items() if name not in self._ignored}
+        self._sender = Lazy(lambda: self._sender_kind(kind, service, used_options))
 
+    read_entity = staticmethod(read_entity)
+    query_page = staticmethod(query_page)
+    submit = staticmethod(submit)
 
-async def _sends_the_same(
-    kind: Any, answer: SimpleResponse, prepare: Callable[[RequestSender], list[Prepared]]
-) -> bool:
-    sender, transport, options = _trial(kind, answer)
-    client = kind(_TRIAL, _TABLE, **options)
-    calls = prepare(sender)
-    for prepared in calls:
-        theirs = await settled(prepared.by_sdk(client, **SILENT))
-        ours = await sender.send(prepared, **SILENT)
-        # The result of a write is only that it was made
-        if ours is not True and ours != theirs:
-            return False
-    requests = [_comparable(request) for request in transport.sent]
-    return len(requests) == 2 * len(calls) and requests[::2] == requests[1::2]
+    async def get(self) -> RequestSender | None:
+        """Return the sender; None if the SDK must send the requests."""
+        if self._sender.value is None and self._is_possible and await self.is_supported(self._kind):
+            self._sender()
+        return self._sender.value
 
+    @classmethod
+    async def is_supported(cls, kind: Any) -> bool:
+        """Return whether the SDK's class of clients, sync or async, would send and read the same; tested once."""
+        is_same = _supported.get(kind)
+        if is_same is None:
+            try:
+                is_same = all([await cls._sends_the_same(kind, trial) for trial in cls._trials])
+            except Exception:  # noqa: BLE001 - whatever is different in that version, its own call works
+                is_same = False
+            _supported[kind] = is_same
+        return is_same
 
-def _trial(kind: Any, response: Any) -> tuple[RequestSender, Any, dict[str, Any]]:
-    transport = replaying(kind, response)
-    options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
-    return RequestSender(kind, _TRIAL, options), transport, options
+    @classmethod
+    async def _sends_the_same(cls, kind: Any, trial: Trial) -> bool:
+        transport = replaying(kind, trial.answer)
+        options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
+        sender, client = cls._sender_kind(kind, _SERVICE, options), kind(_SERVICE, _NAME, **options)
+        for prepared in trial.prepare(sender, _NAME):
+            asked = prepared.request.method, prepared.request.url
+            headers = dict(prepared.request.headers)
+            result = trial.result or await settled(prepared.by_sdk(client, **SILENT))
+            own_result = await sender.send(prepared, **SILENT)
+            *by_sdk, request = map(_comparable, transport.sent)
+            transport.sent.clear()
+            is_sent = request[:2] == asked and headers.items() <= prepared.request.headers.items()
+            is_same = is_sent and by_sdk == ([] if trial.result else [request])
+            # The result of a write is only that it was made
+            if not is_same or "Authorization" not in prepared.request.headers or own_result not in (result, True):
+                return False
+        return True
 
 
 def _comparable(request: Any) -> tuple[object, ...]:
     headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in _VARIABLE}
-    is_signed = "Authorization" in request.headers
-    return request.method, request.url, headers, request.content, is_signed
+    content = request.content.encode() if isinstance(request.content, str) else request.content
+    return request.method, request.url, headers, content, "Authorization" in request.headers

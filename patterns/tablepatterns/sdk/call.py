@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
 
-from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
+from azure.core.exceptions import (
+    HttpResponseError,
+    IncompleteReadError,
+    ServiceRequestError,
+    ServiceResponseError,
+    StreamConsumedError,
+)
+from azure.core.rest import HttpResponse
 from azure.core.utils import case_insensitive_dict
+from typing_extensions import Self
 
 # Over aiohttp, a connection that breaks after the request was executed is reported as one that was never made
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
@@ -21,17 +32,40 @@ NO_CONTENT: Final = 204
 _WRITE_STATUSES: Final = frozenset({201, NO_CONTENT})
 
 
+_CHARSET: Final = re.compile(r"charset=\s*\"?([^\s\";]+)", re.IGNORECASE)
+
+
 class AmbiguousResponse(Exception):
     """A response that does not show whether the request was executed."""
 
 
+@HttpResponse.register
 class SimpleResponse:
-    """A response with its whole content, with the attributes that the SDK and its errors use."""
+    """A response with its whole content, as azure-core's responses are once they have been read."""
+
+    is_closed = is_stream_consumed = True
 
     def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
         self.request, self.status_code, self.reason, self.content = request, status, reason, content
         self.headers = case_insensitive_dict(headers)
         self.content_type: str | None = self.headers.get("Content-Type")
+        self._encoding: str | None = None
+
+    @property
+    def url(self) -> str:
+        return str(self.request.url)
+
+    @property
+    def encoding(self) -> str | None:
+        if self._encoding is None:
+            charset = _CHARSET.search(self.content_type or "")
+            with suppress(LookupError):
+                self._encoding = charset[1] if charset and codecs.lookup(charset[1]) else None
+        return self._encoding
+
+    @encoding.setter
+    def encoding(self, value: str | None) -> None:
+        self._encoding = value
 
     def read(self) -> bytes:
         return self.content
@@ -39,13 +73,37 @@ class SimpleResponse:
     body = read
 
     def text(self, encoding: str | None = None) -> str:
-        return self.content.decode(encoding or "utf-8-sig")
+        name = encoding or self.encoding
+        if name is None:
+            return self.content.decode("utf-8-sig", errors="replace")
+        return self.content.decode("utf-8-sig" if name == "utf-8" else name)
 
     def json(self) -> Any:
         return json.loads(self.text())
 
+    def raise_for_status(self) -> None:
+        if self.status_code >= 400:
+            response: Any = self
+            raise HttpResponseError(response=response)
+
+    def iter_bytes(self, **options: Any) -> Iterator[bytes]:
+        return iter((self.content,) if self.content else ())
+
+    def iter_raw(self, **options: Any) -> Iterator[bytes]:
+        response: Any = self
+        raise StreamConsumedError(response)
+
+    def close(self) -> None:
+        """Do nothing: the content has been read."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.status_code} {self.reason}>"
+        content_type = f", Content-Type: {self.content_type}" if self.content_type else ""
+        return f"<HttpResponse: {self.status_code} {self.reason}{content_type}>"
 
 
 class AioEmptyResponse(SimpleResponse):

@@ -1,17 +1,10 @@
-"""A transport that opens its own connections in each forked process.
-
-A forked process inherits its parent's sockets. Two processes that use one connection receive each other's responses, so
-a read may return another entity. Therefore each process creates its own transport for its first request, and does not
-touch its parent's.
-"""
+"""The transports of an account's clients, which open their own connections in each forked process."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-
-from azure.core.pipeline.transport import HttpTransport
 
 STORAGE_DEFAULTS: Final[Mapping[str, Any]] = {
     "connection_timeout": 20,
@@ -35,52 +28,38 @@ class PerProcess:
         return self._made.setdefault(process, self._make()) if value is None else value
 
 
-class ForwardingTransport:
-    """What the sync and the async transport share: for the async one, each method returns an awaitable."""
+def _has_proxies_or_logins() -> bool:
+    """Return whether requests depend on the environment, which aiohttp otherwise reads for each, in a thread."""
+    from urllib.request import getproxies
 
-    _own: PerProcess
-
-    def send(self, request: Any, **options: Any) -> Any:
-        return self._own().send(request, **options)
-
-    def open(self) -> Any:
-        return self._own().open()
-
-    def close(self) -> Any:
-        return self._own().close()
-
-
-class ProcessTransport(ForwardingTransport, HttpTransport[Any, Any]):
-    """A sync transport that sends each request over a connection of the current process."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._own = PerProcess(make)
-
-    @property
-    def connection_config(self) -> Any:
-        """The timeouts, which the SDK's retry policy looks up."""
-        return self._own().connection_config
-
-    def sleep(self, duration: float) -> None:
-        self._own().sleep(duration)
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    return bool(getproxies().keys() - {"no"}) or any(os.path.exists(os.path.expanduser(file)) for file in files)
 
 
 def _aio_process_transport(options: Mapping[str, Any]) -> Any:
     # Imported here, since it needs aiohttp
     from azure.core.pipeline.transport import AioHttpTransport
 
-    class AioProcessTransport(ForwardingTransport, AioHttpTransport):  # type: ignore[misc]
-        """The same for async clients; a forked process runs its own event loop.
+    class AioProcessTransport(AioHttpTransport):  # type: ignore[misc]
+        """An async transport that sends each request over a connection of the current process and its event loop.
 
         It derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` as aiohttp sends it.
         """
 
         def __init__(self) -> None:
             super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
-            self._own = PerProcess(lambda: AioHttpTransport(**options))
+            self._own = PerProcess(
+                lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options})
+            )
+
+        async def send(self, request: Any, **options: Any) -> Any:
+            return await self._own().send(request, **options)
+
+        async def open(self) -> None:
+            await self._own().open()
+
+        async def close(self) -> None:
+            await self._own().close()
 
     return AioProcessTransport()
 
@@ -94,6 +73,7 @@ def with_process_transport(
     transport_options = {**(defaults or {}), **options}
     if is_async:
         return {**options, "transport": _aio_process_transport(transport_options)}
-    from azure.core.pipeline.transport import RequestsTransport
+    # Imported here, since it loads the requests package
+    from .transport import Transport
 
-    return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**transport_options))}
+    return {**options, "transport": Transport(**transport_options)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from azure.core.exceptions import HttpResponseError
 
@@ -23,6 +23,7 @@ _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
 _NO_QUEUE: Final = "QueueNotFound"
 _NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch", _NO_QUEUE)
+_WITHOUT_QUEUE: Final = Ignored(_NO_QUEUE)
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,24 @@ class Message:
     deliveries: int
 
 
+class QueueRequests(Protocol):
+    """Sends the requests for messages with what `get` returns, or with the SDK's client of the queue."""
+
+    async def get(self) -> Any:
+        """Return what sends requests without the client; None if the client must send them."""
+        ...
+
+
 class Queue:
     """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, sender: QueueRequests) -> None:
         self._client = client
+        self._requests = sender
+        self._sender: Any = None
 
     @property
     def name(self) -> str:
@@ -64,7 +75,7 @@ class Queue:
 
     async def drop(self) -> None:
         """Delete the queue with its messages; does nothing if there is none. Cost: 1 transaction."""
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             await settled(self._client.delete_queue())
 
     async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
@@ -79,14 +90,22 @@ class Queue:
         """
         check_length(text)
         _check_seconds("delay", delay, 0)
-        options = {"visibility_timeout": delay, "time_to_live": lifetime}
-        message: Any = None
-        with Ignored(_NO_QUEUE):
-            message = await settled(self._client.send_message(text, **options))
-        if message is None:
-            await self.create()
-            message = await settled(self._client.send_message(text, **options))
-        return Message(message.id, text, message.inserted_on, message.next_visible_on, message.pop_receipt, 0)
+        with _WITHOUT_QUEUE:
+            return await self._sent(text, delay, lifetime)
+        await self.create()
+        return await self._sent(text, delay, lifetime)
+
+    async def _sent(self, text: str, delay: int, lifetime: int) -> Message:
+        sender = self._sender or await self._new_sender()
+        prepared = sender and sender.prepared_send(self._client.queue_name, text, delay, lifetime)
+        if not prepared:
+            return await send_by_sdk(text, delay, lifetime, self._client)
+        message: Message = await sender.send(prepared)
+        return message
+
+    async def _new_sender(self) -> Any:
+        self._sender = await self._requests.get()
+        return self._sender
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
         """Receive 1 to 32 messages, perhaps fewer than the queue has, and hide them for `lease` seconds, up to 7 days.
@@ -95,15 +114,18 @@ class Queue:
         """
         _check_count(count)
         _check_seconds("lease", lease, 1)
-        with Ignored(_NO_QUEUE):
-            pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
-            return [_message_of(message) async for message in iterate(await first_page(pages))]
+        with _WITHOUT_QUEUE:
+            sender = self._sender or await self._new_sender()
+            if sender is None:
+                return await receive_by_sdk(count, lease, self._client)
+            messages: list[Message] = await sender.send(sender.prepared_receive(self.name, count, lease))
+            return messages
         return []
 
     async def peek(self, count: int = 1) -> list[Message]:
         """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             return [_message_of(message) for message in await settled(self._client.peek_messages(max_messages=count))]
         return []
 
@@ -136,7 +158,7 @@ class Queue:
 
     async def length(self) -> int:
         """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
-        with Ignored(_NO_QUEUE):
+        with _WITHOUT_QUEUE:
             return int((await settled(self._client.get_queue_properties())).approximate_message_count or 0)
         return 0
 
@@ -169,6 +191,19 @@ def _check_count(count: int) -> None:
     if not 1 <= count <= limits.MAX_MESSAGES_PER_GET:
         rule = f"a request has 1 to {limits.MAX_MESSAGES_PER_GET} messages"
         raise BadInput("count", count, rule, "repeat the request for more")
+
+
+async def send_by_sdk(text: str, delay: int, lifetime: int, client: Any, **options: Any) -> Message:
+    """Send a message with the SDK's client."""
+    return _message_of(
+        await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
+    )
+
+
+async def receive_by_sdk(count: int, lease: int, client: Any, **options: Any) -> list[Message]:
+    """Receive messages with the SDK's client."""
+    pages = client.receive_messages(messages_per_page=count, visibility_timeout=lease, **options).by_page()
+    return [_message_of(message) async for message in iterate(await first_page(pages))]
 
 
 def _message_of(message: Any) -> Message:

@@ -40,22 +40,24 @@ _MAX_READERS: Final = 64
 class Prepared:
     """A request, the SDK's call that would send it, and what its response means.
 
+    :param name: the name of the table or queue
     :param span: the name of the span in which the SDK sends it, such as `TableClient.create_entity`
-    :param by_sdk: the SDK's call, which takes a client of the table and options
+    :param by_sdk: the SDK's call, which takes a client of the table or queue and options
     :param read: reads a response, given its content if it is streamed: returns the result or an error, or None if the
         SDK must read it
     :param is_streamed: whether the SDK reads the content later than its policies, so that they do not decode it
     """
 
     request: HttpRequest
-    table: str
+    name: str
     span: str
     by_sdk: Callable[..., Any]
     read: Callable[[PipelineResponse[Any, Any], bytes], Any]
     is_streamed: bool = False
 
 
-def _is_async(kind: Any) -> bool:
+def is_async(kind: Any) -> bool:
+    """Return whether a class of clients is async."""
     return hasattr(kind, "__aenter__")
 
 
@@ -69,13 +71,9 @@ class RequestSender:
     """A client of a Table service that sends prepared requests; `options` has the account's shared `transport`."""
 
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
-        self.is_async = _is_async(kind)
-        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
-        # Not a table: no method of this client is called, and each request names its own
-        client = kind(service, "Unused", **options, per_call_policies=[entry])
-        self.policies: Any = entry.next
-        """The SDK's first policy, through which requests pass the others."""
+        self.is_async = is_async(kind)
         self._transport = options["transport"]
+        client = self._link(kind, service, options)
         self.service = str(client.url).partition("?")[0]
         """The URL of the service, without a query."""
         self.version: str = client.api_version
@@ -83,6 +81,15 @@ class RequestSender:
         """The first headers of each request."""
         self.is_cosmos = _is_cosmos(self.service)
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
+
+    def _link(self, kind: Any, service: str, options: Mapping[str, Any]) -> Any:
+        """Return a client for whose policies azure-core has set the `next` one of `policies`."""
+        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
+        # Not a table: no method of this client is called, and each request names its own
+        client = kind(service, "Unused", **options, per_call_policies=[entry])
+        self.policies: Any = entry.next
+        """The SDK's first policy, through which requests pass the others."""
+        return client
 
     async def send(self, prepared: Prepared, **options: Any) -> Any:
         """Send a request, and return its result; the errors are those of the SDK's call."""
@@ -103,11 +110,13 @@ class RequestSender:
         content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
         result = prepared.read(response, content)
         if result is None:
-            reader = self._reader(prepared.table)
-            return await settled(prepared.by_sdk(reader, **SILENT, **{_RESPONSE: response.http_response}))
+            return await self._by_sdk(prepared, response.http_response)
         if isinstance(result, Exception):
             raise result
         return result
+
+    async def _by_sdk(self, prepared: Prepared, response: Any) -> Any:
+        return await settled(prepared.by_sdk(self._reader(prepared.name), **SILENT, **{_RESPONSE: response}))
 
     @staticmethod
     @cache
@@ -176,10 +185,10 @@ class _AioReplay(AsyncHttpTransport[Any, Any]):
     async def __aexit__(self, *error: object) -> None: ...
 
 
-def new_reader(kind: Any, service: str, table: str, response: Any = None) -> Any:
+def new_reader(kind: Any, service: str, name: str, response: Any = None) -> Any:
     """Return a client that reads responses and sends nothing: its transport is that of `replaying`."""
     options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
-    return kind(service.partition("?")[0], table, transport=replaying(kind, response), **options)
+    return kind(service.partition("?")[0], name, transport=replaying(kind, response), **options)
 
 
 def replaying(kind: Any, response: Any = None) -> Any:
@@ -188,4 +197,4 @@ def replaying(kind: Any, response: Any = None) -> Any:
     It answers a request with the response that its call carries, or else with the given one. `sent` has the requests
     that carried none.
     """
-    return _AioReplay(response) if _is_async(kind) else _Replay(response)
+    return _AioReplay(response) if is_async(kind) else _Replay(response)

@@ -151,6 +151,18 @@ class Table:
             raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
         return generate_table_sas(credential, self.name, **terms)
 
+    async def exists(self) -> bool:
+        """Return whether the table exists, for callers to whom an empty table is not the same. Cost: 1 transaction."""
+        try:
+            await self._requests.query_page(
+                self._client, self._sender or await self._new_sender(), PageQuery(None, 1, None, None)
+            )
+        except HttpResponseError as error:
+            if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
+                return False
+            raise_classified(error)
+        return True
+
     async def policies(self) -> dict[str, TableAccessPolicy | None]:
         """Return the stored access policies by name. Cost: 1 transaction."""
         try:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from datetime import datetime, timezone
@@ -39,8 +39,6 @@ _TABLE: Final = re.compile(rb'"TableName"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BATCH_ENTITY: Final = re.compile(rb"/([^/\s()?]+)\(PartitionKey='((?:[^'\s]|'')*)'")
 _BATCH_INSERT: Final = re.compile(rb"POST \S+/([^/\s()?]+)(?:\(\))?(?:\?\S*)? HTTP/")
 _BATCH_STATUS: Final = re.compile(rb"HTTP/1\.1 (\d{3})")
-_LITTLE: Final[Mapping[str, str]] = {}
-_NOWHERE: Final[tuple[str | None, str | None]] = (None, None)
 _READS: Final = frozenset({"GET", "HEAD"})
 _BATCH_ANSWER: Final = 202
 
@@ -51,26 +49,6 @@ Moment: TypeAlias = Ticks | float
 class RequestAttempt:
     """One attempt of a request; `root` is the path of the account's endpoint, `attempt` counts from 1."""
 
-    __slots__ = (
-        "_answer",
-        "_headers",
-        "_method",
-        "_named",
-        "_place",
-        "_root",
-        "_url",
-        "attempt",
-        "bytes_in",
-        "bytes_out",
-        "ended",
-        "examined",
-        "moment",
-        "returned",
-        "service",
-        "site",
-        "status",
-    )
-
     def __init__(
         self, service: str, root: str, http_request: Any, site: Site | None, moment: Moment, attempt: int
     ) -> None:
@@ -80,10 +58,11 @@ class RequestAttempt:
         self.returned: int | None = None
         self._root, self._method, url = root, http_request.method, http_request.url
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
-        self._headers = _LITTLE
+        self._headers: Mapping[str, str] = {}
         self._answer: Any = None
         self._named: tuple[RequestPurpose, Explanation | None] | None = None
-        self.bytes_in, self._place = 0, _NOWHERE
+        self._place: tuple[str | None, str | None] = (None, None)
+        self.bytes_in = 0
         # Bodies are not kept: they hold values of properties
         if self._method not in _READS:
             headers, content = http_request.headers, _content(http_request)
@@ -99,11 +78,9 @@ class RequestAttempt:
     def end(self, answer: Any, moment: Moment) -> None:
         """Record the response. The body of a transaction's is read later, once the SDK has read it."""
         self.status, self.ended = answer.status_code, moment
-        try:
+        # Only the in-memory engine reports them
+        with suppress(AttributeError):
             self.examined, self.returned = answer.examined, answer.returned
-        except AttributeError:
-            # Only the in-memory engine reports them
-            self.examined = self.returned = None
         length = answer.headers.get("Content-Length")
         if length is not None:
             self.bytes_out = 0 if self._method == "HEAD" else int(length)
@@ -130,13 +107,16 @@ class RequestAttempt:
         """Return the recorded request, with the fallback if its line of code is not known."""
         self._read_body()
         purpose, plan = self._named or self._read()
+        query_class = None if plan is None else plan.query_class
+        if purpose.operation == "QueryEntity":
+            query_class = QueryClass.POINT
         return Request(
             site=self.site or fallback,
             service=self.service,
             operation=purpose.operation,
             resource=purpose.resource,
             partition=purpose.partition,
-            query_class=_class_of(purpose, plan),
+            query_class=query_class,
             reason=plan.reason if plan else "",
             rewrite=plan.rewrite if plan else "",
             moment=_datetime(self.moment),
@@ -157,18 +137,12 @@ class RequestAttempt:
         if partition is None:
             partition = self._place[1] if plan is None else plan.searched.partition
         self._named = purpose._replace(resource=table, partition=partition, filter=None), plan
-        self._url, self._headers = "", _LITTLE
+        self._url, self._headers = "", {}
         return self._named
 
 
 def _datetime(moment: Moment) -> datetime:
     return moment.datetime() if isinstance(moment, Ticks) else datetime.fromtimestamp(moment, timezone.utc)
-
-
-def _class_of(purpose: RequestPurpose, plan: Explanation | None) -> QueryClass | None:
-    if purpose.operation == "QueryEntity":
-        return QueryClass.POINT
-    return None if plan is None else plan.query_class
 
 
 def _content(http_request: Any) -> bytes:

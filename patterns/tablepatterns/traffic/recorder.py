@@ -1,26 +1,37 @@
-"""Record every request of a block of code, as a context manager."""
+"""Record every request of a block of code, as a context manager, and check what was recorded in a test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Token
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..argument_types import check_least, checked
 from ..errors import BadInput
+from ..extras import importing
+from ..figures import count, counted
 from ..filters import QueryClass
-from .checks import budget_exceeded, no_line, scans_exceeded
-from .export import dataframe, metrics
+from ..limits import MAX_TRANSACTION_OPERATIONS
 from .hooks import Recorder, Watch, blocks, everywhere, opened
 from .request import Request, Site, call_site
-from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed
+from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed, tallied
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
     from rich.console import RenderableType
 
-_WIDTH = 120
+_WIDTH: Final = 120
+_COLUMNS: Final = (
+    *("moment", "file", "line", "function", "service", "operation", "resource", "partition", "query_class", "status"),
+    *("transactions", "bytes_in", "bytes_out", "seconds", "attempt", "examined"),
+)
+_WRITES: Final = frozenset(
+    f"{kind}Entity" for kind in ("Delete", "Insert", "InsertOrMerge", "InsertOrReplace", "Merge", "Update")
+)
+_NO_LINE: Final = "without a line of code: from clients that connect() did not create, or without a response"
 
 
 class Watched(Protocol):
@@ -168,7 +179,7 @@ class Traffic:
         """
         self._check(allow)
         requests = self.requests
-        self._fail(scans_exceeded(requests, allow, self._unseen_queries(requests), no_line(self._dropped)))
+        _check_scans(requests, allow, self._unseen_queries(requests), _no_line(self._dropped))
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:
@@ -182,7 +193,7 @@ class Traffic:
         """
         self._check()
         requests = self.requests
-        self._fail(budget_exceeded(requests, at_most, self._unseen_transactions(requests), no_line(self._dropped)))
+        _check_budget(requests, at_most, self._unseen_transactions(requests), _no_line(self._dropped))
 
     def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
         return self._dropped.queries
@@ -195,7 +206,9 @@ class Traffic:
 
         :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
         """
-        return dataframe(self.requests)
+        with importing("a DataFrame needs", extra="plot"):
+            pandas: Any = import_module("pandas")
+        return pandas.DataFrame([_row(request) for request in self.requests], columns=list(_COLUMNS))
 
     def to_metrics(self, meter: Meter | None = None) -> None:
         """Add the requests so far to OpenTelemetry metrics: counts, transactions, bytes and seconds.
@@ -206,7 +219,24 @@ class Traffic:
         :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing; install `opentelemetry-api`
         :raises BadInput: requests were dropped
         """
-        metrics(self._all_requests(), meter)
+        requests = self._all_requests()
+        used_meter: Any = meter
+        if meter is None:
+            with importing("metrics need", hint="pip install opentelemetry-api, or pass a meter"):
+                used_meter = import_module("opentelemetry.metrics").get_meter("tablepatterns")
+        sent = used_meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
+        billed = used_meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
+        size_in = used_meter.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
+        size_out = used_meter.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
+        seconds = used_meter.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
+        for request in requests:
+            # Without partitions and lines of code, whose number is unbounded
+            attributes = _attributes(request)
+            sent.add(1, attributes)
+            billed.add(request.transactions, attributes)
+            size_in.add(request.bytes_in, attributes)
+            size_out.add(request.bytes_out, attributes)
+            seconds.record(request.seconds, attributes)
 
     def _check(self, allow: QueryClass = QueryClass.POINT) -> None:
         """Reject an assertion that cannot fail."""
@@ -214,16 +244,12 @@ class Traffic:
             raise BadInput("allow", allow, "no query is worse, so this cannot fail", "allow a better class")
         if not self._was_open:
             raise BadInput("traffic", self, "it has recorded no block", "use `with traffic:` around the code to check")
-        missed, count = self._recorder.missed, self._recorder.count
+        missed, recorded = self._recorder.missed, self._recorder.count
         if missed:
-            share = f"{missed} of the {missed + count} requests" if count else f"none of the {missed} requests"
-            text = f"{share} sent to the account during the block {'were not' if count else 'was'} recorded"
+            share = f"{missed} of the {missed + recorded} requests" if recorded else f"none of the {missed} requests"
+            text = f"{share} sent to the account during the block {'were not' if recorded else 'was'} recorded"
             hint = "pass the connection that sends them, enter the block in the same task, or pass everywhere=True"
             raise AssertionError(f"{text}: {hint}")
-
-    def _fail(self, text: str | None) -> None:
-        if text is not None:
-            raise AssertionError(text)
 
     def __str__(self) -> str:
         # Not above: every connection imports this, and only reports need rich
@@ -242,3 +268,110 @@ class Traffic:
 
     def __repr__(self) -> str:
         return f"<Traffic {self._recorder.count} requests{f', {self.dropped} dropped' if self.dropped else ''}>"
+
+
+def _row(request: Request) -> list[object]:
+    query_class = request.query_class.label if request.query_class is not None else None
+    site = request.site._asdict() if request.site else {}
+    own = {"query_class": query_class, "file": None, "line": None, "function": None, **site}
+    return [own[name] if name in own else getattr(request, name) for name in _COLUMNS]
+
+
+def _attributes(request: Request) -> dict[str, str]:
+    query_class = None if request.query_class is None else request.query_class.label
+    optional = {"resource": request.resource, "query_class": query_class}
+    attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
+    return attributes | {name: value for name, value in optional.items() if value is not None}
+
+
+def _no_line(dropped: Tally) -> str:
+    """Return why a request that counts has no line of code."""
+    more = f", or among the {counted(dropped.requests, 'request')} dropped; raise max_requests to see them"
+    return _NO_LINE + more if dropped.requests else _NO_LINE
+
+
+def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int], reason: str) -> None:
+    """Raise an error with the queries of a worse class than allowed, by line; `unseen` counts those without a line."""
+    worse = [request for request in requests if request.scan_class is not None and request.scan_class > allow]
+    hidden = {query_class: number for query_class, number in unseen.items() if number > 0 and query_class > allow}
+    if not worse and not hidden:
+        return
+    total = len(worse) + sum(hidden.values())
+    lines = [f"{counted(total, 'query')} {'is' if total == 1 else 'are'} worse than a {allow.label}:"]
+    for site, group in _by_site(worse).items():
+        worst = max(group, key=lambda request: request.scan_class or QueryClass.POINT)
+        where = worst.resource if worst.partition is None else f"{worst.resource}, partition {worst.partition!r}"
+        label = worst.scan_class.label if worst.scan_class else ""
+        lines += [
+            *_place(site),
+            f"    {count(len(group))} x {label} of {where}: {_reason(worst)}",
+            f"    {_better(worst)}",
+        ]
+    lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
+    raise AssertionError("\n".join(lines))
+
+
+def _check_budget(requests: Sequence[Request], at_most: int, unseen: int, reason: str) -> None:
+    """Raise an error with the requests by line of code if they cost more than allowed; `unseen` are without a line."""
+    total = tallied(requests).transactions + unseen
+    if total <= at_most:
+        return
+    spent = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
+    lines = [f"{spent}, but at most {count(at_most)} allowed:"]
+    for site, group in _by_site(requests).items():
+        tally = tallied(group)
+        operations = ", ".join(f"{count(own.requests)} x {name}" for name, own in group_requests(group, _label).items())
+        spent = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
+        lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in _advised(group))]
+    if unseen:
+        lines.append(f"  {counted(unseen, 'transaction')} {reason}")
+    raise AssertionError("\n".join(lines))
+
+
+def _advised(requests: Sequence[Request]) -> list[str]:
+    """Return how these requests of one line could cost less."""
+    advice = list(dict.fromkeys(_better(request) for request in requests if request.is_scan))
+    writes = Counter(request.place for request in requests if request.operation in _WRITES and not request.is_retry)
+    if any(times > 1 for times in writes.values()):
+        text = f"up to {MAX_TRANSACTION_OPERATIONS} writes to one partition can be one entity group transaction"
+        advice.append(f"better: {text}")
+    retries = sum(request.is_retry for request in requests)
+    if retries:
+        advice.append(f"{count(retries)} of them are retries by the SDK")
+    return advice
+
+
+def _reason(request: Request) -> str:
+    if request.scan_class == request.query_class:
+        return request.reason
+    return f"{count(request.examined or 0)} rows read, {count(request.returned or 0)} returned"
+
+
+def _better(request: Request) -> str:
+    if request.scan_class == request.query_class:
+        return f"better: {request.rewrite}"
+    return "better: narrow the range of RowKey, or add a secondary index on the filtered property"
+
+
+def _by_service(tally: Tally) -> str:
+    """Return the cost by service, if not all transactions are of tables."""
+    cost = tally.cost
+    return "" if cost.table == cost.transactions else f" ({cost.by_service}, equivalent to {cost.comparison()})"
+
+
+def _label(request: Request) -> str:
+    label = f" ({request.query_class.label})" if request.query_class is not None else ""
+    return f"{request.operation}{label}"
+
+
+def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:
+    requests_by_site: dict[Site | None, list[Request]] = {}
+    for request in requests:
+        requests_by_site.setdefault(request.site, []).append(request)
+    return dict(sorted(requests_by_site.items(), key=lambda item: -tallied(item[1]).cost.table_operations()))
+
+
+def _place(site: Site | None) -> list[str]:
+    if site is None:
+        return ["  not in your code"]
+    return [f"  {site}", *([f"    {site.code}"] if site.code else [])]

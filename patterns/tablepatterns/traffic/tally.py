@@ -113,6 +113,6 @@ def partition_loads(requests: Iterable[Request], seconds: float) -> list[Partiti
         if request.partition is not None:
             requests_by_interval.setdefault(((request.moment - _EPOCH) // step, request.place), []).append(request)
     return [
-        PartitionLoad(place, _EPOCH + number * step, len(some), sum(request.is_throttled for request in some))
-        for (number, place), some in sorted(requests_by_interval.items())
+        PartitionLoad(place, _EPOCH + number * step, len(group), sum(request.is_throttled for request in group))
+        for (number, place), group in sorted(requests_by_interval.items())
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,11 +15,12 @@ from ..http.api import Service
 from ..http.authorization import Authorization
 from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
+from ..http.headers import parse_flag
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
-from ..http.service_properties import get_statistics
+from ..http.service_properties import get_statistics, reject_unsupported
 from ..http.shared_key import storage_texts
-from ..http.xml import boolean, child, element, optional, read_document
+from ..http.xml import check_children, child, element, optional, read_document
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
 from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall, InvalidSnapshotError
@@ -28,15 +29,21 @@ from .sas import BlobAccess
 from .state import PublicAccess
 from .write_api import CopySourceError
 
-_NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
+_NOT_HERE: Final[Mapping[str, Set[str]]] = {
+    "DeleteRetentionPolicy": {"Enabled", "Days", "AllowPermanentDelete"},
+    "StaticWebsite": {"Enabled", "IndexDocument", "ErrorDocument404Path", "DefaultIndexDocumentPath"},
+}
+"""The elements of properties that can only be disabled."""
+_FIRST_WITH_NAMESPACE: Final = "2019-07-07"
 _DISABLED: Final = tuple(element(name, optional("Enabled", False)) for name in _NOT_HERE)
 
 
 def get_account(call: BlobCall) -> Response:
     call.begin("GetAccountInformation", ACCOUNT)
     call.reach_state()
-    kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2", "x-ms-is-hns-enabled": "false"}
-    return Response(200, kind)
+    kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2"}
+    namespace = {"x-ms-is-hns-enabled": "false"} if call.version >= _FIRST_WITH_NAMESPACE else {}
+    return Response(200, {**kind, **namespace})
 
 
 def get_properties(call: BlobCall) -> Response:
@@ -47,9 +54,11 @@ def set_properties(call: BlobCall) -> Response:
     """Replace the properties of the service that the request names; deleted blobs cannot be kept."""
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
-    if any(child(root.find(name), "Enabled", boolean) for name in _NOT_HERE):
-        raise ServiceError(errors.NOT_IMPLEMENTED)
-    return service_properties.set_properties(call)
+    for name, elements in _NOT_HERE.items():
+        check_children(root.find(name), elements)
+        if child(root.find(name), "Enabled", parse_flag):
+            raise ServiceError(errors.NOT_IMPLEMENTED)
+    return service_properties.set_properties(call, {*_NOT_HERE, "DefaultServiceVersion"})
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,13 @@ class BlobAuthorization(Authorization):
         return super().permit(call)
 
 
+_WRITES: Final = frozenset(
+    f"{name}{suffix}" for name in ("PutBlob", "PutBlock", "AppendBlock", "CopyBlob") for suffix in ("", "FromURL")
+) | {"PutBlockList", "AppendBlobSeal", "SnapshotBlob", "DeleteBlob"}.union(
+    f"SetBlob{name}" for name in ("Properties", "Metadata", "Tags", "Tier")
+)
 _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 """The largest blob that can be written as a whole, and what a structured body adds to it."""
-
-
-def _reject_unsupported(call: BlobCall) -> Response:
-    """Reject operations that the engine does not support, such as page blobs and searches by tag."""
-    raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
@@ -126,10 +135,8 @@ _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
     ("tier", "PUT"): write_api.set_tier,
     ("tags", "GET"): read_api.get_tags,
     ("tags", "PUT"): write_api.set_tags,
-    **{
-        (kind, verb): _reject_unsupported for kind in ("unknown", "search") for verb in ("GET", "PUT", "POST", "DELETE")
-    },
-    ("delegation key", "POST"): _reject_unsupported,
+    **{(kind, verb): reject_unsupported for kind in ("unknown", "search") for verb in ("GET", "PUT", "POST", "DELETE")},
+    ("delegation key", "POST"): reject_unsupported,
 }
 
 
@@ -156,4 +163,5 @@ BLOBS: Final = Service(
     storage_texts,
     BlobAuthorization,
     max_body=_MAX_BODY,
+    writes=_WRITES,
 )

@@ -13,6 +13,7 @@ from .. import errors
 from ..content import Content
 from ..errors import ServiceError
 from ..http.message import Request
+from ..http.versions import FIRST_WITH_CRC64
 from .crc64 import crc64
 from .headers import MD5_BYTES, base64, digest, invalid, number
 
@@ -84,7 +85,7 @@ def _check(body: bytes, place: int, flags: int, parts: list[memoryview]) -> int:
     return place + _CHECKSUM.size
 
 
-_MD5: Final = "content-md5"
+_MD5_HEADER: Final = "Content-MD5"
 _CRC64_HEADER: Final = "x-ms-content-crc64"
 CRC64_BYTES: Final = 8
 _TOLD_UP_TO: Final = 64 * 1024
@@ -98,15 +99,17 @@ class Payload(NamedTuple):
     headers: dict[str, str]
 
     @classmethod
-    def of(cls, content: Content) -> Payload:
-        """Return the content of a write that copies from another blob."""
+    def of(cls, content: Content, version: str) -> Payload:
+        """Return the content of a write, with the checksum that this version of the service returns."""
+        if version < FIRST_WITH_CRC64:
+            return cls(content, {_MD5_HEADER: base64(md5_of(content))})
         small = len(content) <= _TOLD_UP_TO
         return cls(content, {_CRC64_HEADER: base64(crc64_of(content))} if small else {})
 
 
-def read_payload(request: Request) -> Payload:
+def read_payload(request: Request, version: str) -> Payload:
     headers = request.headers
-    md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
+    md5 = digest(headers, _MD5_HEADER.lower(), MD5_BYTES, errors.INVALID_MD5)
     crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None and crc is not None:
         raise ServiceError(errors.BOTH_CHECKSUMS)
@@ -114,11 +117,11 @@ def read_payload(request: Request) -> Payload:
     _check_length(headers, content)
     if md5 is not None:
         check_md5(md5, md5_of(content))
-        told["Content-MD5"] = base64(md5)
+        told[_MD5_HEADER] = base64(md5)
     if crc is not None:
         check_crc64(crc, content)
         return Payload(content, {**told, _CRC64_HEADER: base64(crc)})
-    return Payload(content, {**told, **Payload.of(content).headers})
+    return Payload(content, {**told, **Payload.of(content, version).headers})
 
 
 def md5_of(content: Content) -> bytes:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.address import Target, component_kind, decode, read_address, service_kind
+from ..http.address import Kinds, Target, decode, kind_of, read_address
 from ..http.call import Call
-from ..http.headers import read_number
 from ..http.message import Request
 from ..http.permissions import Need, Owner
 from ..http.supported import BLOB_SUPPORT
@@ -22,7 +20,7 @@ from .service import Blobs
 ROOT: Final = "$root"
 """The container of blobs whose URL has none."""
 
-_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
+_OF_SERVICE: Final[Kinds] = {
     (None, "list"): "containers",
     (None, "batch"): "batch",
     # BlobBatchClient of the SDK for Node reads the account of a path-style URL as a container
@@ -33,32 +31,32 @@ _OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
     ("service", "userdelegationkey"): "delegation key",
     ("account", "properties"): "account",
 }
-_OF_CONTAINER: Final[Mapping[str | None, str]] = {
-    None: "container",
-    "metadata": "container metadata",
-    "acl": "container acl",
-    "lease": "container lease",
-    "list": "blobs",
-    "batch": "batch",
-    "blobs": "search",
-    "rename": "unknown",
-    "undelete": "unknown",
+_OF_CONTAINER: Final[Kinds] = {
+    ("container", None): "container",
+    ("container", "metadata"): "container metadata",
+    ("container", "acl"): "container acl",
+    ("container", "lease"): "container lease",
+    ("container", "list"): "blobs",
+    ("container", "batch"): "batch",
+    ("container", "blobs"): "search",
+    ("container", "rename"): "unknown",
+    ("container", "undelete"): "unknown",
 }
-_OF_BLOB: Final[Mapping[str | None, str]] = {
-    None: "blob",
-    "metadata": "metadata",
-    "properties": "headers",
-    "lease": "lease",
-    "snapshot": "snapshot",
-    "block": "block",
-    "blocklist": "block list",
-    "appendblock": "append block",
-    "seal": "seal",
-    "copy": "copy",
-    "tier": "tier",
-    "tags": "tags",
-    **dict.fromkeys(("page", "pagelist", "incrementalcopy", "query", "undelete", "expiry"), "unknown"),
-    **dict.fromkeys(("immutabilityPolicies", "legalhold"), "unknown"),
+_OF_BLOB: Final[Kinds] = {
+    (None, None): "blob",
+    (None, "metadata"): "metadata",
+    (None, "properties"): "headers",
+    (None, "lease"): "lease",
+    (None, "snapshot"): "snapshot",
+    (None, "block"): "block",
+    (None, "blocklist"): "block list",
+    (None, "appendblock"): "append block",
+    (None, "seal"): "seal",
+    (None, "copy"): "copy",
+    (None, "tier"): "tier",
+    (None, "tags"): "tags",
+    **dict.fromkeys(((None, name) for name in ("page", "pagelist", "incrementalcopy", "query", "undelete")), "unknown"),
+    **dict.fromkeys(((None, name) for name in ("expiry", "immutabilityPolicies", "legalhold")), "unknown"),
 }
 
 
@@ -74,17 +72,14 @@ def locate(url: str, account: str) -> Target:
     if query.get("restype") == "account" and query.get("comp") == "properties":
         return Target(address, "account", container, blob)
     if not container:
-        return Target(address, service_kind(_OF_SERVICE, query))
-    restype = query.get("restype")
-    if restype not in (None, "container"):
-        raise invalid_parameter("restype", restype)
-    if restype is not None:
+        return Target(address, kind_of(_OF_SERVICE, query))
+    if query.get("restype") == "container":
         if blob:
             raise ServiceError(errors.INVALID_URI)
-        return Target(address, component_kind(_OF_CONTAINER, query), container)
+        return Target(address, kind_of(_OF_CONTAINER, query), container)
     if not blob:
         container, blob = ROOT, container
-    return Target(address, component_kind(_OF_BLOB, query), container, blob)
+    return Target(address, kind_of(_OF_BLOB, query), container, blob)
 
 
 class InvalidSnapshotError(ServiceError):
@@ -99,8 +94,6 @@ class BlobCall(Call[Blobs]):
 
     def locate(self) -> None:
         self.target = locate(self.request.url, self.engine.account_name)
-        if "timeout" in self.address.query and read_number(self.address.query, "timeout") < 0:
-            raise invalid_parameter("timeout", self.address.query["timeout"])
         self.notes.partition = self.target.item or None
 
     @property

@@ -35,12 +35,11 @@ from .headers import (
     lease_headers,
     missing,
     number,
-    read_conditions,
-    read_container_conditions,
     read_container_terms,
     read_header,
     read_lease,
     read_marker,
+    read_terms,
     required,
     version_headers,
     write_marker,
@@ -147,14 +146,14 @@ _STATUSES: Final[Mapping[str, int]] = {"acquire": 201, "break": 202}
 def lease_blob(call: BlobCall) -> Response:
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
-    blob, now = call.state.lease(*call.place, action, read_conditions(call.request.headers))
+    blob, now = call.state.lease(*call.place, action, read_terms(call.request.headers, lease=None))
     return _answer(name, version_headers(blob.etag, blob.modified), blob.lease, now)
 
 
 def lease_container(call: BlobCall) -> Response:
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
-    terms = read_container_conditions(call.request.headers)
+    terms = read_container_terms(call.request.headers, lease=None)
     container, now = call.containers.lease(call.resource, action, terms)
     return _answer(name, _version(container), container.lease, now)
 
@@ -243,7 +242,7 @@ def _part(call: BlobCall, number: int, request: InnerRequest) -> bytes:
     headers = {
         **response.headers,
         "x-ms-request-id": call.id,
-        "x-ms-version": call.request.headers.get("x-ms-version", call.default_version),
+        "x-ms-version": call.version,
         "Server": "Windows-Azure-Blob/1.0",
     }
     if response.size:

@@ -15,14 +15,13 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers, seven_digits
+from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, seven_digits
 from ..tables.entity_api import read_token, write_token
-from .blob import Blob, ContentHeaders, Kind, Tier
+from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
 
-_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _T = TypeVar("_T")
 
 
@@ -48,13 +47,13 @@ def read_header(headers: Mapping[str, str], name: str, parse: Callable[[str], _T
         return None
     try:
         return parse(text)
-    except (TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise invalid(name, text) from error
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
     """Return a header as a number; None if it is missing."""
-    return read_header(headers, name, _parse_number)
+    return read_header(headers, name, parse_number)
 
 
 def count(headers: Mapping[str, str], name: str) -> int | None:
@@ -65,24 +64,9 @@ def count(headers: Mapping[str, str], name: str) -> int | None:
     return value
 
 
-_FLAGS: Final = {"true": True, "false": False}
-
-
 def flag(headers: Mapping[str, str], name: str) -> bool | None:
     """Return a header as true or false; None if it is missing."""
-    text = headers.get(name)
-    if text is None:
-        return None
-    value = _FLAGS.get(text.lower())
-    if value is None:
-        raise invalid(name, text)
-    return value
-
-
-def _parse_number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
+    return read_header(headers, name, parse_flag)
 
 
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
@@ -196,13 +180,7 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         "Accept-Ranges": "bytes",
     }
     if blob.copy is not None:
-        headers |= {
-            "x-ms-copy-id": str(blob.copy.id),
-            "x-ms-copy-source": blob.copy.source,
-            "x-ms-copy-status": "success",
-            "x-ms-copy-progress": f"{blob.copy.size}/{blob.copy.size}",
-            "x-ms-copy-completion-time": http_date(blob.copy.finished),
-        }
+        headers |= {f"x-ms-copy-{name}": value for name, value in copy_properties(blob.copy).items()}
     if blob.tags:
         headers["x-ms-tag-count"] = str(len(blob.tags))
     if blob.kind is Kind.APPEND:
@@ -210,6 +188,17 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
     if blob.sealed:
         headers["x-ms-blob-sealed"] = "true"
     return headers
+
+
+def copy_properties(copy: CopyRecord) -> dict[str, str]:
+    """Return the properties of a copy in the order of a list, by their names in headers."""
+    return {
+        "id": str(copy.id),
+        "status": "success",
+        "source": copy.source,
+        "progress": f"{copy.size}/{copy.size}",
+        "completion-time": http_date(copy.finished),
+    }
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
@@ -252,8 +241,19 @@ _TIER: Final = "x-ms-access-tier-"
 _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 
 
-def read_terms(headers: Mapping[str, str]) -> Terms:
-    return _conditions(headers, "", guid_of=_LEASE)
+def read_terms(headers: Mapping[str, str], prefix: str = "", lease: str | None = _LEASE) -> Terms:
+    """Return the conditions of a request, whose names may have a prefix.
+
+    :param lease: the header with the id of the lease; None if the lease is not a condition
+    """
+    return Terms(
+        match=read_header(headers, f"{prefix}if-match", _etags),
+        none_match=read_header(headers, f"{prefix}if-none-match", _etags),
+        modified_since=moment(headers, f"{prefix}if-modified-since"),
+        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
+        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
+        lease=guid(headers, lease) if lease else None,
+    )
 
 
 def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
@@ -267,47 +267,23 @@ def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
 
 def read_tag_terms(headers: Mapping[str, str]) -> Terms:
     """Return the conditions of a request for tags, which have other header names."""
-    return _conditions(headers, _BLOB, guid_of=_LEASE)
-
-
-def read_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request whose lease is not a condition."""
-    return _conditions(headers, "")
+    return read_terms(headers, _BLOB)
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
+    return read_terms(headers, _SOURCE, f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:
     return Terms(lease=guid(headers, _LEASE))
 
 
-def read_container_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions, on time only, and the lease of a request to a container."""
-    return _without_etags(read_terms(headers))
-
-
-def read_container_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request to a container whose lease is not a condition."""
-    return _without_etags(read_conditions(headers))
-
-
-def _without_etags(terms: Terms) -> Terms:
+def read_container_terms(headers: Mapping[str, str], lease: str | None = _LEASE) -> Terms:
+    """Return the conditions of a request to a container, which are on time only."""
+    terms = read_terms(headers, lease=lease)
     if terms.match is not None or terms.none_match is not None:
         raise ServiceError(errors.CONDITIONS_NOT_SUPPORTED)
     return terms
-
-
-def _conditions(headers: Mapping[str, str], prefix: str, guid_of: str | None = None) -> Terms:
-    return Terms(
-        match=read_header(headers, f"{prefix}if-match", _etags),
-        none_match=read_header(headers, f"{prefix}if-none-match", _etags),
-        modified_since=moment(headers, f"{prefix}if-modified-since"),
-        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
-        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
-        lease=guid(headers, guid_of) if guid_of else None,
-    )
 
 
 def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None:

@@ -31,8 +31,11 @@ from .sas import BlobPermit
 from .xml import write_blobs, write_block_list, write_tags
 
 _XML: Final = {"Content-Type": "application/xml"}
-_RANGE_MD5: Final = "x-ms-range-get-content-md5"
 _RANGE_CRC64: Final = "x-ms-range-get-content-crc64"
+_RANGE_CHECKSUMS: Final = {
+    "x-ms-range-get-content-md5": ("Content-MD5", md5_of),
+    _RANGE_CRC64: ("x-ms-content-crc64", crc64_of),
+}
 _INCLUDES: Final = frozenset(
     {"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions"}
     | {"deletedwithversions", "immutabilitypolicy", "legalhold", "permissions"}
@@ -135,7 +138,7 @@ def _md5(blob: Blob, name: str) -> dict[str, str]:
 
 def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
     """Reject a request for both checksums, for one without a range, or for one of a range over 4 MiB."""
-    if flag(headers, _RANGE_MD5) and flag(headers, _RANGE_CRC64):
+    if all(flag(headers, name) for name in _RANGE_CHECKSUMS):
         raise invalid(_RANGE_CRC64, headers[_RANGE_CRC64])
     length = 1 if span is None or span.last is None else span.last - span.first + 1
     _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
@@ -143,15 +146,12 @@ def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
 
 def _check_length(headers: Mapping[str, str], length: int) -> None:
     """Reject a request for the checksum of a range over 4 MiB; a range without an end ends with the blob."""
-    for name in (_RANGE_MD5, _RANGE_CRC64):
+    for name in _RANGE_CHECKSUMS:
         if flag(headers, name) and length > MAX_RANGE_WITH_MD5:
             raise invalid(name, headers[name])
 
 
 def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:
-    checksums: dict[str, str] = {}
-    if flag(headers, _RANGE_MD5):
-        checksums["Content-MD5"] = base64(md5_of(part))
-    if flag(headers, _RANGE_CRC64):
-        checksums["x-ms-content-crc64"] = base64(crc64_of(part))
-    return checksums
+    return {
+        field: base64(calculate(part)) for name, (field, calculate) in _RANGE_CHECKSUMS.items() if flag(headers, name)
+    }

@@ -205,10 +205,7 @@ class Blobs(Settings):
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
         """Seal an append blob without a new version; this is idempotent."""
         with self._lock:
-            slot = self._slot(container, name)
-            blob = slot.existing()
-            check_write(terms, blob)
-            blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+            slot, blob = self._writable(container, name, terms)
             _check_position(blob, position)
             slot.current = sealed = replace(blob, sealed=True)
         return sealed
@@ -225,10 +222,7 @@ class Blobs(Settings):
         """Replace the tags of a blob without a new version."""
         checked = checked_tags(tags)
         with self._lock:
-            slot = self._slot(container, name)
-            blob = slot.existing()
-            check_write(terms, blob)
-            blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+            slot, blob = self._writable(container, name, terms)
             slot.current = replace(blob, tags=checked)
 
     def set_tier(
@@ -330,14 +324,19 @@ class Blobs(Settings):
 
     def _change(self, container: str, name: str, terms: Terms, change: Callable[[Blob], Blob]) -> Blob:
         with self._lock:
-            slot, now = self._slot(container, name), self._clock.now()
-            before = slot.existing()
-            check_write(terms, before)
-            before.lease.check_write(terms.lease, now, BLOB)
+            slot, before = self._writable(container, name, terms)
             before.check_online()
-            after = replace(change(before), modified=self._clock.stamp(), lease=before.lease.after_write(now))
-            slot.current = after
+            lease = before.lease.after_write(self._clock.now())
+            slot.current = after = replace(change(before), modified=self._clock.stamp(), lease=lease)
         return after
+
+    def _writable(self, container: str, name: str, terms: Terms) -> tuple[Slot, Blob]:
+        """Return a blob that a request may change by its conditions and its lease."""
+        slot = self._slot(container, name)
+        blob = slot.existing()
+        check_write(terms, blob)
+        blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+        return slot, blob
 
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:
         home = self.containers.find(container)

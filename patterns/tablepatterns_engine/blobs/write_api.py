@@ -175,7 +175,8 @@ def put_blob(call: BlobCall) -> Response:
         draft = _with_md5(draft, payload.content)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
-    call.notes.written = 1
+    if kind is Kind.APPEND:
+        return Response(201, written_headers(blob))
     md5 = {} if blob.headers.md5 is None else {"Content-MD5": base64(blob.headers.md5)}
     return Response(201, {**written_headers(blob), **md5, **payload.headers})
 
@@ -185,17 +186,15 @@ def put_block(call: BlobCall) -> Response:
     block_id = required_option(call.address.query, "blockid")
     payload = _payload(call, _source(call))
     call.state.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
-    call.notes.written = 1
     return Response(201, {**_ENCRYPTED, **payload.headers})
 
 
 def put_block_list(call: BlobCall) -> Response:
     call.begin("PutBlockList", CREATE)
-    payload = read_payload(call.request)
+    payload = read_payload(call.request, call.version)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.commit(*call.place, entries, draft, terms)
-    call.notes.written = 1
     return Response(201, {**written_headers(blob), **payload.headers})
 
 
@@ -203,14 +202,12 @@ def append_block(call: BlobCall) -> Response:
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
-    version = headers.get("x-ms-version") or call.default_version
-    if len(payload.content) > _SMALL_APPEND and version < _LARGE_APPENDS:
+    if len(payload.content) > _SMALL_APPEND and call.version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = count(headers, _POSITION), count(headers, _MAX_SIZE)
     blob, offset = call.state.append(
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
     )
-    call.notes.written = 1
     told = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
     return Response(201, {**written_headers(blob), **told, **payload.headers})
 
@@ -219,7 +216,6 @@ def seal(call: BlobCall) -> Response:
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
     blob = call.state.seal(*call.place, read_terms(headers), position=count(headers, _POSITION))
-    call.notes.written = 1
     return Response(200, {**version_headers(blob.etag, blob.modified), "x-ms-blob-sealed": "true"})
 
 
@@ -249,7 +245,9 @@ def _source(call: BlobCall) -> Blob | None:
 
 
 def _payload(call: BlobCall, origin: Blob | None) -> Payload:
-    return read_payload(call.request) if origin is None else Payload.of(source_content(call, origin))
+    if origin is None:
+        return read_payload(call.request, call.version)
+    return Payload.of(source_content(call, origin), call.version)
 
 
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
@@ -294,22 +292,19 @@ def set_headers(call: BlobCall) -> Response:
     headers = call.request.headers
     content_headers = read_content_headers(headers, default=_NO_HEADERS)
     blob = call.state.set_headers(*call.place, content_headers, read_terms(headers))
-    call.notes.written = 1
     return Response(200, version_headers(blob.etag, blob.modified))
 
 
 def set_metadata(call: BlobCall) -> Response:
     call.begin("SetBlobMetadata", WRITE)
     blob = call.state.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
-    call.notes.written = 1
     return Response(200, written_headers(blob))
 
 
 def set_tags(call: BlobCall) -> Response:
     call.begin("SetBlobTags", TAGS)
-    tags = read_tags(bytes(read_payload(call.request).content))
+    tags = read_tags(bytes(read_payload(call.request, call.version).content))
     call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
-    call.notes.written = 1
     return Response(204, {})
 
 
@@ -321,7 +316,6 @@ def set_tier(call: BlobCall) -> Response:
         raise missing("x-ms-access-tier")
     read_header(headers, _PRIORITY, _PRIORITIES.index)
     before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
-    call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
 
 
@@ -329,7 +323,6 @@ def take_snapshot(call: BlobCall) -> Response:
     call.begin("SnapshotBlob", SNAPSHOT)
     metadata = read_metadata(call.request) or None
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
-    call.notes.written = 1
     # The service says whether it has encrypted metadata with the request
     encrypted = {"x-ms-request-server-encrypted": "true" if metadata else "false"}
     headers = {**version_headers(taken.etag, taken.modified), **encrypted}
@@ -345,7 +338,6 @@ def delete_blob(call: BlobCall) -> Response:
     if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
         raise invalid(_SNAPSHOTS, asked)
     call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
-    call.notes.written = 1
     return Response(202, {"x-ms-delete-type-permanent": "true"})
 
 
@@ -368,7 +360,6 @@ def copy_blob(call: BlobCall) -> Response:
     blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
     )
-    call.notes.written = 1
     told = version_headers(blob.etag, blob.modified)
     if blob.copy is not None:
         told |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}

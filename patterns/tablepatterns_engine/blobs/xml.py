@@ -12,10 +12,19 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
-from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
+from ..http.xml import (
+    children,
+    element,
+    metadata_element,
+    optional,
+    read_document,
+    write_document,
+    write_list,
+    xml_text,
+)
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
-from .headers import base64, duration_of
-from .leases import Lease, State
+from .headers import base64, copy_properties, duration_of
+from .leases import NO_LEASE, Lease, State
 from .listing import Item, Prefix, Uncommitted
 from .state import ContainerProperties
 
@@ -73,15 +82,11 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 
 
 def read_tags(body: bytes) -> dict[str, str]:
-    pairs: list[tuple[str, str]] = []
-    tag_sets = list(read_document(body, "Tags"))
-    if [tag_set.tag for tag_set in tag_sets] != ["TagSet"]:
+    tag_sets = children(read_document(body, "Tags"), "TagSet")
+    tags = children(tag_sets[0], "Tag") if len(tag_sets) == 1 else None
+    if tags is None or any(sorted(part.tag for part in tag) != ["Key", "Value"] for tag in tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
-    for tag in tag_sets[0]:
-        if tag.tag != "Tag" or sorted(part.tag for part in tag) != ["Key", "Value"]:
-            raise ServiceError(errors.INVALID_XML_DOCUMENT)
-        pairs.append((tag.findtext("Key", ""), tag.findtext("Value", "")))
-    return _unique_tags(pairs)
+    return _unique_tags([(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in tags])
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
@@ -111,6 +116,9 @@ def _unique_tags(tags: list[tuple[str, str]]) -> dict[str, str]:
     return tags_by_name
 
 
+_DEFAULT_TIER: Final = f"<AccessTier>{Tier.HOT.value}</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+
+
 def write_blobs(
     items: Iterable[Item], base: str, container: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
@@ -123,7 +131,8 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     if isinstance(item, Prefix):
         return f"<BlobPrefix>{name_element(item)}</BlobPrefix>"
     if isinstance(item, Uncommitted):
-        properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>"
+        properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>{_DEFAULT_TIER}"
+        properties += _lease(NO_LEASE, now) + optional("ServerEncrypted", False)
         return f"<Blob>{name_element(item)}<Properties>{properties}</Properties></Blob>"
     snapshot = f"<Snapshot>{seven_digits(item.snapshot)}</Snapshot>" if item.snapshot else ""
     metadata = metadata_element(item.metadata) if "metadata" in include else ""
@@ -158,7 +167,7 @@ def _tier(blob: Blob) -> str:
     if blob.kind is not Kind.BLOCK or (blob.snapshot is not None and blob.tier is None):
         return ""
     if blob.tier is None:
-        return f"<AccessTier>{Tier.HOT.value}</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+        return _DEFAULT_TIER
     changed = http_date(blob.tier_changed) if blob.tier_changed else None
     return optional("AccessTier", blob.tier.value) + optional("AccessTierChangeTime", changed)
 
@@ -172,11 +181,5 @@ def _lease(lease: Lease, now: Ticks) -> str:
 
 def _copy(copy: CopyRecord) -> str:
     return "".join(
-        [
-            optional("CopyId", copy.id),
-            optional("CopyStatus", "success"),
-            optional("CopySource", copy.source),
-            optional("CopyProgress", f"{copy.size}/{copy.size}"),
-            optional("CopyCompletionTime", http_date(copy.finished)),
-        ]
+        optional(f"Copy{name.title().replace('-', '')}", value) for name, value in copy_properties(copy).items()
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import unquote, unquote_plus
 
 from .. import errors
@@ -76,21 +76,22 @@ def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
         raise ServiceError(error) from cause
 
 
-def service_kind(kinds: Mapping[tuple[str | None, str | None], str], query: Mapping[str, str]) -> str:
-    """Return what a URL without a resource names, by the options `restype` and `comp`."""
-    kind = kinds.get((query.get("restype"), query.get("comp")))
+Kinds: TypeAlias = Mapping[tuple[str | None, str | None], str]
+"""What a URL names, by the options `restype` and `comp`."""
+
+
+def kind_of(kinds: Kinds, query: Mapping[str, str]) -> str:
+    restype, comp = query.get("restype"), query.get("comp")
+    kind = kinds.get((restype, comp))
     if kind is None:
-        raise ServiceError(errors.INVALID_URI)
+        name = "comp" if any(restype == known for known, _ in kinds) else "restype"
+        raise invalid_parameter(name, query.get(name, ""))
     return kind
 
 
-def component_kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
-    """Return what a URL of a resource names, by the option `comp`."""
-    comp = query.get("comp")
-    kind = kinds.get(comp)
-    if kind is None:
-        raise invalid_parameter("comp", comp)
-    return kind
+def plain_kind(kind: str, query: Mapping[str, str]) -> str:
+    """Return the kind of a URL that has neither of the two options."""
+    return kind_of({(None, None): kind}, query) if query else kind
 
 
 def path_of(url: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeVar
@@ -16,15 +16,16 @@ from ..account import Engine
 from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
-from .authorization import CHALLENGE, Authorization
-from .bearer_token import TrustTokens
+from ..resources import invalid_parameter
+from .authorization import CHALLENGE, Authorization, TrustTokens
 from .call import AnyCall, Stopped
-from .headers import http_date
+from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
+from .service_properties import answer_preflight, cors_headers
 from .shared_key import SignedTexts
-from .versions import is_version
+from .versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
 
 CallT = TypeVar("CallT", bound=AnyCall)
 
@@ -42,7 +43,9 @@ class Service(Generic[CallT]):
     :param handlers: the operations, by kind of URL and verb
     :param signed_texts: the texts of a request that a shared key may sign
     :param headers: the headers of every response, except for the kinds of URL in `bare_kinds`
+    :param read_headers: the headers of every successful read
     :param max_body: the maximum size of a request body, in bytes
+    :param writes: the operations that write one blob or message, which is noted for them
     """
 
     name: str
@@ -54,7 +57,9 @@ class Service(Generic[CallT]):
     authorization: type[Authorization] = Authorization
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     bare_kinds: frozenset[str] = frozenset()
+    read_headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_body: int = MAX_REQUEST_BYTES
+    writes: Set[str] = frozenset()
 
 
 class Api(Generic[CallT]):
@@ -97,20 +102,30 @@ class Api(Generic[CallT]):
 
     def _execute(self, call: CallT) -> Response:
         call.locate()
-        target, request = call.target, call.request
+        service, target, request = self._service, call.target, call.request
         call.notes.table = target.resource
         version = request.headers.get("x-ms-version")
         if version is not None and not is_version(version):
             raise ServiceError(errors.INVALID_HEADER.with_details(HeaderName="x-ms-version", HeaderValue=version))
+        if call.method == "OPTIONS":
+            return answer_preflight(call)
+        query = target.address.query
+        if query and "timeout" in query and read_number(query, "timeout") < 0:
+            raise invalid_parameter("timeout", query["timeout"])
         call.permit = call.authorize(call)
-        if len(request.body) > self._service.max_body:
+        if len(request.body) > service.max_body:
             raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
         if target.address.secondary and call.method not in _READS:
             raise ServiceError(errors.WRITES_NOT_ALLOWED)
-        handler = self._service.handlers.get((target.kind, call.method))
+        handler = service.handlers.get((target.kind, call.method))
         if handler is None:
             raise ServiceError(errors.UNSUPPORTED_VERB)
-        return handler(call)
+        response = handler(call)
+        if call.notes.operation in service.writes:
+            call.notes.written = 1
+        elif service.read_headers and call.method in _READS:
+            response.headers.update(service.read_headers)
+        return response
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
         """Apply a fault to a response; the transport applies the part that concerns the network."""
@@ -132,13 +147,17 @@ class Api(Generic[CallT]):
 
     def _complete(self, call: CallT, response: Response) -> None:
         sent = call.request.headers
-        is_bare = call.kind in self._service.bare_kinds
+        is_bare = call.target.kind in self._service.bare_kinds
         response.headers = headers = {**(self._bare_headers if is_bare else self._headers), **response.headers}
         if not response.size:
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id
         version = sent.get("x-ms-version")
-        headers["x-ms-version"] = call.default_version if version is None else version
+        headers["x-ms-version"] = version = call.default_version if version is None else version
+        if version <= LAST_WITHOUT_SOME_HEADERS:
+            drop_newer_headers(headers, version)
+        if "origin" in sent and call.method != "OPTIONS":
+            headers.update(cors_headers(call, sent["origin"]))
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id

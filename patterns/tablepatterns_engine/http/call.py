@@ -92,6 +92,11 @@ class Call(ABC, Generic[StateT]):
         return "2019-02-02"
 
     @property
+    def version(self) -> str:
+        """The version of the service that the request is for."""
+        return self.request.headers.get("x-ms-version") or self.default_version
+
+    @property
     def address(self) -> Address:
         return self.target.address
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from email.utils import format_datetime
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from tablepatterns.edm import Ticks
 
@@ -15,6 +15,8 @@ from ..clock import SECOND
 from ..errors import ServiceError
 from ..resources import invalid_parameter
 from .message import Request
+
+T = TypeVar("T")
 
 _PREFIX: Final = "x-ms-meta-"
 
@@ -67,9 +69,23 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    if default is not None and name not in query:
-        return default
+    return default if default is not None and name not in query else read_option(query, name, parse_number)
+
+
+def read_option(query: Mapping[str, str], name: str, parse: Callable[[str], T]) -> T:
+    """Return a required option as a value."""
     text = required_option(query, name)
+    try:
+        return parse(text)
+    except (LookupError, ValueError) as error:
+        raise invalid_parameter(name, text) from error
+
+
+def parse_number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise invalid_parameter(name, text)
+        raise ValueError(text)
     return int(text)
+
+
+def parse_flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from http import HTTPStatus
 
 from ..content import Content
 from ..faults import Fault
@@ -78,23 +79,8 @@ class Response:
 
 
 REASONS = {
-    200: "OK",
-    201: "Created",
-    202: "Accepted",
-    204: "No Content",
-    206: "Partial Content",
-    304: "Not Modified",
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    412: "Precondition Failed",
+    **{status.value: status.phrase for status in HTTPStatus},
+    # Python 3.13 has other phrases than the services
     413: "Request Entity Too Large",
-    415: "Unsupported Media Type",
     416: "Requested Range Not Satisfiable",
-    500: "Internal Server Error",
-    501: "Not Implemented",
-    503: "Service Unavailable",
 }

@@ -1,9 +1,12 @@
-"""Access policies of a table or a queue, properties of the service, statistics of its replication."""
+"""Access policies of a table or a queue; properties of a service, its CORS rules, and statistics of its replication."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence, Set
+
 from .. import errors
 from ..errors import ServiceError
+from ..resources import CorsRule
 from .call import AnyCall
 from .message import Response
 from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
@@ -29,10 +32,11 @@ def get_properties(call: AnyCall, *elements: str) -> Response:
     return Response(200, {**_XML}, write_properties(call.state.get_service_properties(), *elements))
 
 
-def set_properties(call: AnyCall) -> Response:
+def set_properties(call: AnyCall, own: Set[str] = frozenset()) -> Response:
+    """Replace the properties that the request names; `own` are those that only one service has."""
     call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
     settings = call.state
-    settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))
+    settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties(), own))
     return Response(202, {})
 
 
@@ -51,7 +55,55 @@ def reject_table_properties(call: AnyCall) -> Response:
     raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 
 
-def reject_service_document(call: AnyCall) -> Response:
-    """Reject a request to the root without the query options for properties or statistics."""
+def reject_unsupported(call: AnyCall) -> Response:
+    """Reject an operation of the service that the engine does not have."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.NOT_IMPLEMENTED)
+
+
+def find_rule(rules: Iterable[CorsRule], origin: str, method: str, names: Sequence[str] = ()) -> CorsRule | None:
+    """Return the first rule that allows a page of an origin a request with these headers."""
+    for rule in rules:
+        is_origin = "*" in rule.allowed_origins or origin in rule.allowed_origins
+        if is_origin and method in rule.allowed_methods and all(_allows(rule, name) for name in names):
+            return rule
+    return None
+
+
+def _allows(rule: CorsRule, name: str) -> bool:
+    """Return whether a rule allows a header, by its name or by a prefix that ends with a star."""
+    allowed_names = [allowed.lower() for allowed in rule.allowed_headers]
+    return any(name == allowed or (allowed[-1:] == "*" and name.startswith(allowed[:-1])) for allowed in allowed_names)
+
+
+def answer_preflight(call: AnyCall) -> Response:
+    """Answer the request that a browser sends before another one, to ask whether that is allowed."""
+    headers = call.request.headers
+    origin, method = headers.get("origin"), headers.get("access-control-request-method")
+    if not origin or not method:
+        raise ServiceError(errors.MISSING_HEADER.with_details(HeaderName="Access-Control-Request-Method"))
+    wanted = headers.get("access-control-request-headers", "")
+    names = [name.strip().lower() for name in wanted.split(",") if name.strip()]
+    rule = find_rule(call.settings.get_service_properties().cors, origin, method, names)
+    if rule is None:
+        raise ServiceError(errors.CORS_PREFLIGHT_FAILURE)
+    allowed = {"Access-Control-Allow-Methods": method, "Access-Control-Max-Age": str(rule.max_age_in_seconds)}
+    if wanted:
+        allowed["Access-Control-Allow-Headers"] = wanted
+    return Response(200, {**_origin_headers(rule, origin), **allowed})
+
+
+def cors_headers(call: AnyCall, origin: str) -> Mapping[str, str]:
+    """Return the headers that let a page of an origin read a response, if a rule allows it."""
+    rules = call.settings.get_service_properties().cors
+    rule = find_rule(rules, origin, call.request.method)
+    if rule is None:
+        return {"Vary": "Origin"} if rules else {}
+    exposed = {"Access-Control-Expose-Headers": ",".join(rule.exposed_headers)} if rule.exposed_headers else {}
+    return {**_origin_headers(rule, origin), **exposed}
+
+
+def _origin_headers(rule: CorsRule, origin: str) -> Mapping[str, str]:
+    if "*" in rule.allowed_origins:
+        return {"Access-Control-Allow-Origin": "*"}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}

@@ -7,10 +7,11 @@ rejects other options only if they are documented for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
 from .. import errors
 from ..errors import ServiceError
+from ..ledger import BlobOperation, QueueOperation, TableOperation
 
 _STANDARD: Final = "if-match if-none-match if-modified-since if-unmodified-since"
 _SOURCE: Final = " ".join(f"x-ms-source-{name}" for name in (*_STANDARD.split(), "if-tags"))
@@ -76,9 +77,7 @@ _WITH_ID: Final = ("Renew", "Change", "Release")
 _WITHOUT_ID: Final = ("Acquire", "Break")
 
 BLOB_SUPPORT: Final[Mapping[str, Support]] = {
-    **dict.fromkeys(("GetAccountInformation", "ListContainers", "BlobBatch"), NO_CONDITIONS),
-    **dict.fromkeys((f"{verb}BlobServiceProperties" for verb in ("Get", "Set")), NO_CONDITIONS),
-    "GetBlobServiceStats": NO_CONDITIONS,
+    **dict.fromkeys(get_args(BlobOperation), NO_CONDITIONS),
     "CreateContainer": Support("", "x-ms-default-encryption-scope x-ms-deny-encryption-scope-override"),
     **dict.fromkeys(("GetContainerProperties", "GetContainerMetadata", "GetContainerACL"), Support(_LEASE)),
     **dict.fromkeys(("SetContainerMetadata", "SetContainerACL", "DeleteContainer"), Support(_NO_ETAGS)),
@@ -113,25 +112,16 @@ BLOB_SUPPORT: Final[Mapping[str, Support]] = {
 
 # -- Queues
 
-_QUEUE_OPERATIONS: Final = (
-    "ListQueues GetQueueServiceProperties SetQueueServiceProperties GetQueueServiceStats CreateQueue DeleteQueue "
-    "GetQueueMetadata SetQueueMetadata GetQueueACL SetQueueACL PutMessage GetMessages PeekMessages UpdateMessage "
-    "DeleteMessage ClearMessages"
-)
-QUEUE_SUPPORT: Final[Mapping[str, Support]] = dict.fromkeys(_QUEUE_OPERATIONS.split(), NO_CONDITIONS)
+QUEUE_SUPPORT: Final[Mapping[str, Support]] = dict.fromkeys(get_args(QueueOperation), NO_CONDITIONS)
 
 # -- Tables
 
 _POINT: Final = "?$filter ?$top"
 _MATCH: Final = Support("if-match if-none-match")
 """`If-None-Match` on a write has its own error message."""
-_TABLE_OPERATIONS: Final = (
-    "GetTableServiceProperties SetTableServiceProperties GetTableServiceStats GetTableACL SetTableACL QueryTables "
-    "QueryTable CreateTable DeleteTable QueryEntities InsertEntity Transaction"
-)
 _CONDITIONAL: Final = "UpdateEntity MergeEntity InsertOrReplaceEntity InsertOrMergeEntity DeleteEntity"
 TABLE_SUPPORT: Final[Mapping[str, Support]] = {
-    **dict.fromkeys(_TABLE_OPERATIONS.split(), NO_CONDITIONS),
+    **dict.fromkeys(get_args(TableOperation), NO_CONDITIONS),
     **dict.fromkeys(_CONDITIONAL.split(), _MATCH),
     "QueryEntity": Support("", _POINT),
 }

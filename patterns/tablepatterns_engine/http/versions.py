@@ -1,8 +1,9 @@
-"""Versions of the services: those that a request may ask for."""
+"""Versions of the services: those that a request may ask for, and the headers that came with each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 _VERSION: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])", re.ASCII)
@@ -15,6 +16,24 @@ _LIST: Final = """
 """
 _KNOWN: Final = frozenset(_LIST.split())
 _LATEST: Final = max(_KNOWN)
+FIRST_WITH_CRC64: Final = "2019-02-02"
+"""The first version whose writes return a CRC64; earlier ones return an MD5."""
+_FIRST_VERSIONS: Final[Mapping[str, str]] = {
+    "x-ms-error-code": "2017-07-29",
+    "x-ms-delete-type-permanent": "2017-07-29",
+    "x-ms-creation-time": "2017-11-09",
+    "x-ms-has-immutability-policy": "2017-11-09",
+    "x-ms-has-legal-hold": "2017-11-09",
+}
+LAST_WITHOUT_SOME_HEADERS: Final = "2017-07-29"
+
+
+def drop_newer_headers(headers: dict[str, str], version: str) -> None:
+    """Remove the headers that came with a later version than that of the request."""
+    if version in _KNOWN:
+        for name, first in _FIRST_VERSIONS.items():
+            if version < first:
+                headers.pop(name, None)
 
 
 def is_version(text: str) -> bool:

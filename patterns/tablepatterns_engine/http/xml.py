@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeVar, cast
@@ -12,11 +12,12 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.ElementTree import fromstring
 
 from tablepatterns.edm import Ticks
+from tablepatterns.limits import MAX_RETENTION_DAYS
 
 from .. import errors
 from ..errors import ServiceError
 from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
-from .headers import http_date, seven_digits
+from .headers import http_date, parse_flag, parse_number, seven_digits
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -24,19 +25,25 @@ if TYPE_CHECKING:
 PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_BOOLEANS: Final = {"true": True, "false": False}
-_NUMBER: Final = re.compile(r"-?\d{1,9}", re.ASCII)
 _Value = TypeVar("_Value")
 
 
 def read_document(body: bytes, root: str) -> Element:
     try:
         element: Element = fromstring(body, forbid_dtd=True)
-    except (ParseError, ValueError, LookupError) as error:
+    except ParseError as error:
+        line, column = error.position
+        raise _invalid_at(line, column + 1, "Error parsing Xml content") from error
+    except (ValueError, LookupError) as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
     if element.tag != root:
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     return element
+
+
+def _invalid_at(line: int, position: int, reason: str) -> ServiceError:
+    details = errors.INVALID_XML_DOCUMENT.with_details(LineNumber=line, LinePosition=position, Reason=reason)
+    return ServiceError(details)
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
@@ -50,14 +57,19 @@ def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
 
-def boolean(text: str) -> bool:
-    return _BOOLEANS[text.lower()]
+def check_children(parent: Element | None, names: Set[str]) -> None:
+    """Reject child elements that are not known or not unique."""
+    tags = [] if parent is None else [item.tag for item in parent]
+    if not names >= set(tags) or len(set(tags)) < len(tags):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
-def number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
+def children(parent: Element | None, name: str) -> Sequence[Element]:
+    """Return the elements of a list, which has no others."""
+    items = [] if parent is None else list(parent)
+    if any(item.tag != name for item in items):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    return items
 
 
 def write_document(root: str) -> bytes:
@@ -117,11 +129,10 @@ def metadata_element(metadata: Mapping[str, str]) -> str:
 
 _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     "str": str,
-    "bool": boolean,
-    "bool | None": boolean,
-    "int": number,
-    "int | None": number,
-    "tuple[str, ...]": lambda text: tuple(text.split(",")),
+    **dict.fromkeys(("bool", "bool | None"), parse_flag),
+    **dict.fromkeys(("int", "int | None"), parse_number),
+    # The service puts prefixes of header names after whole names
+    "tuple[str, ...]": lambda text: tuple(sorted(text.split(","), key=lambda name: name.endswith("*"))),
 }
 """What reads the element of a field, by the field's type."""
 _IRREGULAR_NAMES: Final = {"include_apis": "IncludeAPIs", "retention": "RetentionPolicy"}
@@ -134,7 +145,9 @@ def _element_name(name: str) -> str:
 def _read_fields(kind: Callable[..., _Value], item: Element | None) -> _Value:
     """Return a dataclass from an element with one child for each field; a missing one leaves the default."""
     values: dict[str, object] = {}
-    for field in fields(cast("type[Retention]", kind)):
+    own_fields = fields(cast("type[Retention]", kind))
+    check_children(item, {_element_name(field.name) for field in own_fields})
+    for field in own_fields:
         name, text_type = _element_name(field.name), field.type
         if text_type == "Retention":
             values[field.name] = _read_fields(Retention, None if item is None else item.find(name))
@@ -155,15 +168,37 @@ def _write_field(name: str, value: object) -> str:
     return optional(name, ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
 
 
-def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
-    """Return the properties after a request to set some of them; what it does not name stays."""
+_DAYS: Final = re.compile(rb"(?i)<Enabled>\s*true\s*</Enabled>\s*<Days>\s*(\d{1,9})\s*</Days>\s*</")
+
+
+def _check_days(body: bytes) -> None:
+    """Reject a retention outside 1 to 365 days, with the place at which the service notices it."""
+    for policy in _DAYS.finditer(body):
+        if not 1 <= int(policy[1]) <= MAX_RETENTION_DAYS:
+            line, start = body.count(b"\n", 0, policy.end()) + 1, body.rfind(b"\n", 0, policy.end())
+            reason = "Retention days must be greater than 0 and less than or equal to 365 days."
+            raise _invalid_at(line, policy.end() - start, reason)
+
+
+_PROPERTIES: Final = ("Logging", "HourMetrics", "MinuteMetrics", "Cors")
+
+
+def read_properties(body: bytes, present: ServiceProperties, own: Set[str]) -> ServiceProperties:
+    """Return the properties after a request to set some of them; what it does not name stays.
+
+    :param own: the names of the properties that only this service has
+    """
     root = read_document(body, "StorageServiceProperties")
-    logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
+    check_children(root, {*own, *_PROPERTIES})
+    _check_days(body)
+    logging, hour, minute, cors = map(root.find, _PROPERTIES)
     return ServiceProperties(
         logging=present.logging if logging is None else _read_fields(Logging, logging),
         hour_metrics=present.hour_metrics if hour is None else _read_fields(Metrics, hour),
         minute_metrics=present.minute_metrics if minute is None else _read_fields(Metrics, minute),
-        cors=present.cors if cors is None else tuple(_read_fields(CorsRule, rule) for rule in cors.findall("CorsRule")),
+        cors=present.cors
+        if cors is None
+        else tuple(_read_fields(CorsRule, rule) for rule in children(cors, "CorsRule")),
         default_version=child(root, "DefaultServiceVersion", str) or present.default_version,
     )
 
@@ -192,7 +227,7 @@ def read_policies(body: bytes) -> list[AccessPolicy]:
     """Return the policies in the body of a request; an empty body has none."""
     if not body.strip():
         return []
-    return [_read_policy(item) for item in read_document(body, "SignedIdentifiers").findall("SignedIdentifier")]
+    return [_read_policy(item) for item in children(read_document(body, "SignedIdentifiers"), "SignedIdentifier")]
 
 
 def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
@@ -200,10 +235,11 @@ def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
 
 
 def _read_policy(item: Element) -> AccessPolicy:
-    name = child(item, "Id", str)
+    name, terms = child(item, "Id", str), item.find("AccessPolicy")
+    check_children(item, {"Id", "AccessPolicy"})
+    check_children(terms, {"Start", "Expiry", "Permission"})
     if name is None:
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
-    terms = item.find("AccessPolicy")
     return AccessPolicy(
         name, child(terms, "Start", Ticks.parse), child(terms, "Expiry", Ticks.parse), child(terms, "Permission", str)
     )

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from tablepatterns.limits import MAX_PAGE_QUEUES
 
+from .. import errors
 from ..errors import ServiceError
 from ..http.api import Service
 from ..http.errors import ErrorWriter
-from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required_option
+from ..http.headers import (
+    http_date,
+    metadata_headers,
+    parse_flag,
+    read_metadata,
+    read_number,
+    read_option,
+    read_words,
+    required_option,
+)
 from ..http.message import Response
 from ..http.sas import SharedAccess
-from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
+from ..http.service_properties import (
+    get_policies,
+    get_properties,
+    get_statistics,
+    reject_unsupported,
+    set_policies,
+    set_properties,
+)
 from ..http.shared_key import storage_texts
+from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
 from .call import (
     CLEAR,
     CREATE_QUEUE,
@@ -30,13 +48,11 @@ from .call import (
     WRITE_METADATA,
     QueueCall,
 )
-from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT
-from .xml import read_marker, read_text, write_messages, write_queues
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Listed
+from .state import Message
 
 _INCLUDES: Final = frozenset({"metadata"})
 _XML: Final = {"Content-Type": "application/xml"}
-_FRESH: Final = {"Cache-Control": "no-cache"}
-_FRESH_XML: Final = {**_XML, "Cache-Control": "no-cache", "Vary": "Origin"}
 
 
 def list_queues(call: QueueCall) -> Response:
@@ -48,7 +64,7 @@ def list_queues(call: QueueCall) -> Response:
     queues, following = call.state.page(query.get("prefix", ""), start, limit)
     call.notes.returned = len(queues)
     body = write_queues(queues, call.address.base, query, account, following)
-    return Response(200, {**_FRESH, "Content-Type": "application/xml"}, body)
+    return Response(200, {**_XML}, body)
 
 
 def create_queue(call: QueueCall) -> Response:
@@ -68,7 +84,7 @@ def get_metadata(call: QueueCall) -> Response:
     call.begin("GetQueueMetadata", READ_METADATA)
     metadata = metadata_headers(call.state.get_metadata(call.resource))
     count = call.state.count(call.resource)
-    return Response(200, {**_FRESH, "x-ms-approximate-messages-count": str(count), **metadata})
+    return Response(200, {"x-ms-approximate-messages-count": str(count), **metadata})
 
 
 def set_metadata(call: QueueCall) -> Response:
@@ -84,13 +100,13 @@ def put_message(call: QueueCall) -> Response:
     time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
-    call.notes.written = 1
     return Response(201, {**_XML}, write_messages([message], has_texts=False))
 
 
 def get_messages(call: QueueCall) -> Response:
-    peeking = call.address.query.get("peekonly", "").lower() == "true"
-    return _peek(call) if peeking else _get(call)
+    query = call.address.query
+    is_peeking = "peekonly" in query and read_option(query, "peekonly", parse_flag)
+    return _peek(call) if is_peeking else _get(call)
 
 
 def _get(call: QueueCall) -> Response:
@@ -99,14 +115,14 @@ def _get(call: QueueCall) -> Response:
     limit = read_number(query, "numofmessages", 1)
     messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", VISIBILITY_TIMEOUT))
     call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_FRESH_XML}, write_messages(messages))
+    return Response(200, {**_XML, "Vary": "Origin"}, write_messages(messages))
 
 
 def _peek(call: QueueCall) -> Response:
     call.begin("PeekMessages", PEEK)
     messages = call.state.peek(call.resource, read_number(call.address.query, "numofmessages", 1))
     call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_FRESH_XML}, write_messages(messages, has_receipts=False))
+    return Response(200, {**_XML, "Vary": "Origin"}, write_messages(messages, has_receipts=False))
 
 
 def update_message(call: QueueCall) -> Response:
@@ -116,7 +132,6 @@ def update_message(call: QueueCall) -> Response:
     receipt, visibility = required_option(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
     message = call.state.update(target.resource, target.item, receipt, visibility, text)
-    call.notes.written = 1
     return Response(204, {"x-ms-popreceipt": message.receipt, "x-ms-time-next-visible": http_date(message.visible)})
 
 
@@ -124,7 +139,6 @@ def delete_message(call: QueueCall) -> Response:
     call.begin("DeleteMessage", DELETE)
     receipt = required_option(call.address.query, "popreceipt")
     call.state.remove(call.resource, call.target.item, receipt)
-    call.notes.written = 1
     return Response(204, {})
 
 
@@ -134,29 +148,75 @@ def clear_messages(call: QueueCall) -> Response:
     return Response(204, {})
 
 
-def _uncached(read: Callable[[QueueCall], Response]) -> Callable[[QueueCall], Response]:
-    """Return an operation whose response must not be cached, as with all reads of this service."""
+def read_marker(marker: str, account: str) -> str:
+    """Return the first name of a page, "" if there is no marker."""
+    if not marker:
+        return ""
+    empty, owner, name = (*marker.split("/", 2), "", "")[:3]
+    if empty or owner != account or not name:
+        raise ServiceError(errors.INVALID_MARKER)
+    return name
 
-    def read_uncached(call: QueueCall) -> Response:
-        response = read(call)
-        response.headers.update(_FRESH)
-        return response
 
-    return read_uncached
+def write_queues(
+    queues: Iterable[Listed], base: str, query: Mapping[str, str], account: str, following: str | None
+) -> bytes:
+    """Return a page of queues; `following` is the first name of the next page, None on the last."""
+    with_metadata = "metadata" in query.get("include", "").split(",")
+    items = (
+        element("Queue", optional("Name", queue.name), metadata_element(queue.metadata) if with_metadata else "")
+        for queue in queues
+    )
+    return write_list(base, "Queues", items, query, "" if following is None else f"/{account}/{following}")
+
+
+def read_text(body: bytes) -> str:
+    """Return the message text in a request's body, without markup but with its content."""
+    node = read_document(body, "QueueMessage").find("MessageText")
+    if node is None:
+        raise ServiceError(errors.MISSING_XML_NODE)
+    return "".join(node.itertext())
+
+
+def write_messages(messages: Iterable[Message], *, has_receipts: bool = True, has_texts: bool = True) -> bytes:
+    """Return received messages as a document; those of a peek have no receipts, and a sent one has no text."""
+    items: list[str] = []
+    for message in messages:
+        receipt, text = _hold(message) if has_receipts else "", _content(message) if has_texts else ""
+        items.append(element("QueueMessage", _identity(message), receipt, text))
+    return write_document(element("QueueMessagesList", *items))
+
+
+def _identity(message: Message) -> str:
+    return (
+        f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>"
+        f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>"
+    )
+
+
+def _hold(message: Message) -> str:
+    visible = http_date(message.visible)
+    return f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>"
+
+
+def _content(message: Message) -> str:
+    text = element("MessageText", xml_text(message.text))
+    return f"<DequeueCount>{message.dequeues}</DequeueCount>{text}"
 
 
 _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
     ("list", "GET"): list_queues,
-    ("properties", "GET"): _uncached(get_properties),
+    ("properties", "GET"): get_properties,
     ("properties", "PUT"): set_properties,
-    ("stats", "GET"): _uncached(get_statistics),
+    ("stats", "GET"): get_statistics,
+    ("delegation key", "POST"): reject_unsupported,
     ("queue", "PUT"): create_queue,
     ("queue", "DELETE"): delete_queue,
     ("metadata", "GET"): get_metadata,
     ("metadata", "HEAD"): get_metadata,
     ("metadata", "PUT"): set_metadata,
-    ("acl", "GET"): _uncached(get_policies),
-    ("acl", "HEAD"): _uncached(get_policies),
+    ("acl", "GET"): get_policies,
+    ("acl", "HEAD"): get_policies,
     ("acl", "PUT"): set_policies,
     ("messages", "GET"): get_messages,
     ("messages", "POST"): put_message,
@@ -175,4 +235,13 @@ class _QueueAccess(SharedAccess):
     letters = re.compile("(?=.)r?a?u?p?")
 
 
-QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error, _QueueAccess, storage_texts)
+QUEUES: Final = Service(
+    QueueCall.service,
+    QueueCall,
+    _HANDLERS,
+    _write_error,
+    _QueueAccess,
+    storage_texts,
+    read_headers={"Cache-Control": "no-cache"},
+    writes={"PutMessage", "UpdateMessage", "DeleteMessage"},
+)

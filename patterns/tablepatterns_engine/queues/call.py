@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.address import Target, component_kind, decode, read_address, service_kind
+from ..http.address import Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.call import Call
 from ..http.permissions import Need, on_object
 from ..http.supported import QUEUE_SUPPORT
 from .service import Queues
 
-_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
+_OF_SERVICE: Final[Kinds] = {
     (None, "list"): "list",
     ("service", "properties"): "properties",
     ("service", "stats"): "stats",
+    ("service", "userdelegationkey"): "delegation key",
 }
-_OF_QUEUE: Final[Mapping[str | None, str]] = {None: "queue", "metadata": "metadata", "acl": "acl"}
+_OF_QUEUE: Final[Kinds] = {(None, None): "queue", (None, "metadata"): "metadata", (None, "acl"): "acl"}
 
 
 def locate(url: str, account: str) -> Target:
     address = read_address(url, account)
     queue, *below = map(decode, address.tail[1:].split("/"))
     if not queue:
-        return Target(address, service_kind(_OF_SERVICE, address.query))
+        return Target(address, kind_of(_OF_SERVICE, address.query))
     match below:
         case [] | [""]:
-            return Target(address, component_kind(_OF_QUEUE, address.query), queue)
+            return Target(address, kind_of(_OF_QUEUE, address.query), queue)
         case ["messages"] | ["messages", ""]:
-            return Target(address, "messages", queue)
+            return Target(address, plain_kind("messages", address.query), queue)
         case ["messages", message]:
-            return Target(address, "message", queue, message)
+            return Target(address, plain_kind("message", address.query), queue, message)
         case _:
             raise ServiceError(errors.INVALID_URI)
 

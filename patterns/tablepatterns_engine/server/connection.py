@@ -18,6 +18,7 @@ from ..content import Content
 from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response
+from ..http.service_properties import find_rule
 from ..tables.call import absolute
 from .direct import MAX_BYTES, Head, read_head, scheme_of, write_response
 from .origin import Hosts, Rejection
@@ -50,13 +51,21 @@ class Application:
         """Return whether `respond` may answer a request; not if a fault may delay or break its response."""
         if self._engine.faults.rules or not head.is_short(self._services[port]):
             return False
-        return self.rejection(head.method, head.headers) is None
+        return self.rejection(head.method, head.headers, port) is None
 
     def respond(self, request: Request, port: int) -> bytes:
         return write_response(self.handle(request, port))
 
-    def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
-        """Return why a request must not reach the account, such as one of another site's web page."""
+    def rejection(self, method: str, headers: Mapping[str, str], port: int) -> Rejection | None:
+        """Return why a request must not reach the account, such as one of another site's web page.
+
+        A page may send what a CORS rule of the service allows, so that its owner decides about it.
+        """
+        if "origin" in headers:
+            wanted = headers.get("access-control-request-method", method)
+            rules = self._api.cors_rules(self._services[port])
+            if find_rule(rules, headers["origin"], wanted):
+                headers = {name: value for name, value in headers.items() if name not in ("origin", "sec-fetch-site")}
         return self._hosts.rejection(method, headers)
 
     def max_body(self, port: int) -> int:
@@ -214,7 +223,7 @@ class Connection(asyncio.Protocol):
             raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
         headers = _fields(request)
         method = request.method.decode("ascii")
-        rejection = self._application.rejection(method, headers)
+        rejection = self._application.rejection(method, headers, self._port)
         if rejection is not None:
             self._send_text(rejection.status, rejection.text)
             return False

@@ -46,8 +46,10 @@ class Hosts:
             return Rejection(403, f"The Origin {origin!r} is another site; allow its host with --allow-host.")
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return Rejection(403, "The request comes from a page of another site.")
+        if method != "POST":
+            return None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if method == "POST" and kind in _FORMS:
+        if kind in _FORMS:
             return Rejection(415, f"The Content-Type {kind!r} is what forms of pages post; send application/json.")
         return None
 

@@ -20,8 +20,8 @@ from ..http.service_properties import (
     get_policies,
     get_properties,
     get_statistics,
-    reject_service_document,
     reject_table_properties,
+    reject_unsupported,
     set_policies,
     set_properties,
 )
@@ -39,7 +39,7 @@ from .entity_api import (
     write_entity,
     write_token,
 )
-from .json import errors_in_xml, preference_of, read_body, reject_atom, table_path
+from .json import check_content_type, errors_in_xml, preference_of, read_body, table_path
 
 _LIST: Final = "Tables"
 _ANSWERS: Final = {
@@ -83,7 +83,7 @@ def _predicate(text: str) -> Callable[[str], bool] | None:
 def create_table(call: TableCall) -> Response:
     call.begin("CreateTable", CREATE_TABLE)
     renderer = call.renderer(_LIST)
-    reject_atom(call.request.headers.get("content-type", ""))
+    check_content_type(call.request.headers.get("content-type", ""))
     name = read_body(call.request.body).key("TableName")
     call.notes.table = name
     call.state.create(name)
@@ -144,7 +144,8 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[TableCall], Response]]] = {
     ("properties", "GET"): get_properties,
     ("properties", "PUT"): set_properties,
     ("stats", "GET"): get_statistics,
-    ("service", "GET"): reject_service_document,
+    ("service", "GET"): reject_unsupported,
+    ("delegation key", "POST"): reject_unsupported,
     ("table properties", "GET"): reject_table_properties,
     ("table properties", "PUT"): reject_table_properties,
     ("below table", "GET"): reject_nested_path,

@@ -9,12 +9,12 @@ from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.address import Address, Target, decode, read_address
+from ..http.address import Address, Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.call import Call
 from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
-from .json import Renderer, negotiate
+from .json import PROTOCOL_VERSIONS, Renderer, check_protocol, negotiate
 from .service import Tables
 
 _ROOTS: Final[Mapping[str, str]] = {"Tables": "tables", "$batch": "batch"}
@@ -68,7 +68,8 @@ def absolute(url: str, base: str) -> str:
 
 
 def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
-    return Target(address, "entity", table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
+    kind = plain_kind("entity", address.query) if address.query else "entity"
+    return Target(address, kind, table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
 
 
 def _keyed(address: Address, name: str) -> Target:
@@ -78,31 +79,34 @@ def _keyed(address: Address, name: str) -> Target:
         return _entity(address, table, partition_key, row_key)
     entry = _ENTRY.fullmatch(name)
     if entry:
-        return Target(address, "table entry", entry[1])
+        return Target(address, plain_kind("table entry", address.query), entry[1])
     raise ServiceError(errors.KEY_COUNT)
 
 
 def _unkeyed(address: Address, name: str) -> Target:
     if name in _ROOTS:
-        return Target(address, _ROOTS[name])
+        return Target(address, plain_kind(_ROOTS[name], address.query))
     if "(" in name:
         raise ServiceError(errors.KEY_COUNT)
-    return Target(address, _table(address.query), name) if name else Target(address, _service(address.query))
+    return (
+        Target(address, kind_of(_OF_TABLE, address.query), name)
+        if name
+        else Target(address, kind_of(_OF_SERVICE, address.query))
+    )
 
 
-def _service(query: Mapping[str, str]) -> str:
-    comp = query.get("comp", "")
-    return comp if query.get("restype") == "service" and comp in ("properties", "stats") else "service"
-
-
-def _table(query: Mapping[str, str]) -> str:
-    comp = query.get("comp") if query else None
-    if comp is None:
-        return "table"
-    return "table acl" if comp == "acl" else "table properties"
-
-
-_TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
+_OF_SERVICE: Final[Kinds] = {
+    (None, None): "service",
+    ("service", "properties"): "properties",
+    ("service", "stats"): "stats",
+    ("service", "userdelegationkey"): "delegation key",
+}
+_OF_TABLE: Final[Kinds] = {
+    (None, None): "table",
+    (None, "acl"): "table acl",
+    # Of a client whose account URL ends with the name of a table
+    ("service", "properties"): "table properties",
+}
 
 
 class TableCall(Call[Tables]):
@@ -116,6 +120,9 @@ class TableCall(Call[Tables]):
         request = self.request
         self.target = locate(request.url, self.engine.account_name)
         self.method = verb(request.method, request.headers.get("x-http-method"))
+        version = request.headers.get("dataserviceversion", "3.0")
+        if version not in PROTOCOL_VERSIONS:
+            check_protocol(version)
 
     def inner(self, request: Request, target: Target) -> TableCall:
         """Return the call of a request inside this one, with the same sender and notes."""
@@ -135,12 +142,15 @@ class TableCall(Call[Tables]):
         return Renderer(self.engine.account_name, address.base, table, level)
 
 
+_TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
+
+
 def verb(method: str, tunnelled: str | None) -> str:
-    """Return the verb of a request; the header `X-HTTP-Method` overrides POST."""
-    if tunnelled is None:
+    """Return the verb of a request; the header `X-HTTP-Method` overrides POST, and "" is a verb that it cannot have."""
+    if tunnelled is None or method != "POST":
         return method
     meant = tunnelled.upper()
-    return meant if method == "POST" and meant in _TUNNELLED else method
+    return meant if meant in _TUNNELLED else ""
 
 
 QUERY: Final = on_object("r")

@@ -43,11 +43,12 @@ class Names(dict[str, int]):
     Entities with the same names share it, so it is compared by identity: what is derived from it can be cached.
     """
 
-    __slots__ = ("are_valid", "in_ordinal_order", "size")
+    __slots__ = ("are_in_order", "are_valid", "in_ordinal_order", "size")
 
     are_valid: bool
     """Whether each of them can be the name of a property."""
     in_ordinal_order: Sequence[str]
+    are_in_order: bool
     size: int
     """The bytes that they take in an entity."""
 
@@ -111,6 +112,7 @@ def _names(names: tuple[str, ...]) -> Names:
     shared = Names((sys.intern(name), position) for position, name in enumerate(names, _FIRST_VALUE))
     shared.are_valid = not any(map(_name_error, names))
     shared.in_ordinal_order = sorted(names, key=ordinal)
+    shared.are_in_order = shared.in_ordinal_order == list(names)
     shared.size = names_size(names)
     return shared
 
@@ -295,4 +297,5 @@ def outcome(operation: Operation, size: int, before: Entity | None) -> Mapping[s
     if kind == "insert":
         return properties
     # Only an insert keeps the order in which the properties were written
-    return {name: properties[name] for name in _names(tuple(properties)).in_ordinal_order}
+    names = _names(tuple(properties))
+    return properties if names.are_in_order else {name: properties[name] for name in names.in_ordinal_order}

@@ -21,7 +21,7 @@ from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
 from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall
 from .entities import Entity, Kind, Operation, etag_of
-from .json import Level, Renderer, entity_path, negotiate, preference_of, read_body, reject_atom
+from .json import Level, Renderer, check_content_type, entity_path, negotiate, preference_of, read_body
 from .query import Page
 
 _ETAG: Final = re.compile(r'W/"[^"]*"')
@@ -73,7 +73,7 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     """Return the requested write, after `X-HTTP-Method` is applied."""
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
-    reject_atom(headers.get("content-type", ""))
+    check_content_type(headers.get("content-type", ""))
     if target.kind == "entity" and method in _UPDATES:
         write = _update(method, target, level, headers, body)
     elif target.kind == "entity" and method == "DELETE":

@@ -224,6 +224,7 @@ _LEVELS: Final = {
 }
 
 
+PROTOCOL_VERSIONS: Final = frozenset({"1.0", "2.0", "3.0"})
 _PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
 
 
@@ -237,10 +238,19 @@ def negotiate(accept: str, option: str | None) -> Level:
     raise ServiceError(errors.ATOM_NOT_SUPPORTED)
 
 
-def reject_atom(content_type: str) -> None:
-    """Reject an Atom body, which the service accepted before version 2015-12-11."""
+@lru_cache(maxsize=256)
+def check_content_type(content_type: str) -> None:
+    """Reject a body that is not JSON, such as Atom, which the service accepted before version 2015-12-11."""
     if "atom" in content_type.lower():
         raise ServiceError(errors.ATOM_NOT_SUPPORTED)
+    if content_type and _plain(content_type).partition(";")[0] != "application/json":
+        raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
+
+
+def check_protocol(version: str) -> None:
+    """Reject a DataServiceVersion of OData that the service does not have."""
+    if version.partition(";")[0].strip() not in PROTOCOL_VERSIONS:
+        raise ServiceError(errors.INVALID_INPUT)
 
 
 def preference_of(headers: Mapping[str, str]) -> str | None:

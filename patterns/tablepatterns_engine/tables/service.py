@@ -216,7 +216,7 @@ def _checked_name(name: str) -> str:
     if not TABLE_NAME_MIN_LENGTH <= len(name) <= TABLE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):
-        raise ServiceError(errors.TABLE_NAME_CHARACTERS)
+        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)
     if name.lower() in RESERVED_TABLE_NAMES:
         raise ServiceError(errors.INVALID_INPUT)
     return name.lower()

@@ -24,9 +24,10 @@ from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
-from ..planner import index_candidates, is_in_order, spelled, ways
+from ..planner import index_candidates, is_in_order, is_shared, spelled, ways
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
+from ..rules.indexes import needed_of
 from ..rules.limits import large_fields
 from . import changes
 from .changes import Change, key_table
@@ -69,9 +70,16 @@ def _missing_index(target: Target) -> Iterator[Change]:
     if target.asked is not None:
         for way in ways(target.declared, target.asked.query):
             if way.declare is not None:
-                where = "in other partitions" if way.declare.is_eventual else "in the partition"
-                says = f"add the index {way.declare.name!r} {where}, {changes.key_text(way.declare.key)}"
-                yield changes.put_index(target.declared, way.declare, says)
+                index = way.declare
+                where = "in other partitions" if index.is_eventual else "in the partition"
+                own = [name for name in index.key.fields if name not in target.declared.key.fields]
+                # In the partition, a second row with the same key is rejected
+                is_unique = (
+                    index.is_unique if isinstance(index, InterPartitionIndex) else not is_shared(target.declared, own)
+                )
+                unique = "unique " if is_unique else ""
+                says = f"add the {unique}index {index.name!r} {where}, {changes.key_text(index.key)}"
+                yield changes.put_index(target.declared, index, says)
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -97,24 +105,42 @@ def _unique(target: Target) -> Iterator[Change]:
         yield from _with_key(target.declared, via, f"make {via.name!r} unique", unique=True)
 
 
+def _less_copied(target: Target) -> Iterator[Change]:
+    via = _derived(target)
+    needed = None if via is None else needed_of(target.context, target.declared, via)
+    if via is not None and needed is not None:
+        include = sorted(needed.intersection(target.declared.shape.fields).difference(target.declared.key.fields))
+        says = f"let {via.name!r} hold only {', '.join(include) or 'the keys'}"
+        yield from _with_key(target.declared, via, says, include=include)
+
+
 def _derived(target: Target) -> Derived | None:
     return next((derived for derived in target.declared.derived if derived.name == target.part), None)
 
 
 def _with_key(
-    declared_set: DeclaredSet, old: Derived, says: str, row: str | None = None, *, unique: bool | None = None
+    declared_set: DeclaredSet,
+    old: Derived,
+    says: str,
+    row: str | None = None,
+    *,
+    unique: bool | None = None,
+    include: Sequence[str] | None = None,
 ) -> Iterator[Change]:
-    """Yield an index with whole entities in place of an old one; what is None stays as it is there."""
+    """Yield an index in place of an old one, with whole entities or the properties to include.
+
+    A key or uniqueness of None stays as it is there.
+    """
     layout = declared_set.profile(old).layout
     if layout is None:
         return
     unique = declared_set.is_unique(old) if unique is None else unique
     key = Key(layout.key.partition_template, row or layout.key.row_template)
-    index: IntraPartitionIndex | InterPartitionIndex = IntraPartitionIndex(key, name=old.name)
+    index: IntraPartitionIndex | InterPartitionIndex = IntraPartitionIndex(key, include=include, name=old.name)
     if old.is_eventual:
         table = old.table(declared_set.table)
         own_table = None if table == declared_set.table else table
-        index = InterPartitionIndex(key, table=own_table, unique=unique, name=old.name)
+        index = InterPartitionIndex(key, table=own_table, include=include, unique=unique, name=old.name)
     yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
@@ -397,6 +423,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = 
     "unused-index": _remove,
     "redundant-index": _remove,
     "second-read": _with_all,
+    "needless-copies": _less_copied,
     "index-not-unique": _unique,
     "colliding-index-keys": _append_primary_key,
     "value-too-large": _in_blobs,

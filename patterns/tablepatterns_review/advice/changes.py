@@ -136,6 +136,8 @@ def put_index(
 ) -> Change:
     """Return the change that adds an index, or puts it in place of other derived data."""
     table: dict[str, Any] = {"key": key_table(index.key)}
+    if index.include is not None:
+        table["include"] = sorted(index.include)
     if isinstance(index, InterPartitionIndex):
         if isinstance(index.placement, InTable) and index.placement.name:
             table["table"] = index.placement.name

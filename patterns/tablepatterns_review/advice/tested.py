@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tablepatterns.errors import BadInput
@@ -18,41 +18,69 @@ from .changes import Change
 Simulate: TypeAlias = Callable[[Design], Reviewed]
 _UNDONE: Final = frozenset({"unused-index", "redundant-index", "needless-spread"})
 """Findings whose advice would undo a change that causes them."""
+_ABOUT_READS: Final = frozenset({"missing-index", "client-sort", "log-data", "count-by-reading", "asks-every-part"})
+_LESS: Final = 0.95
+"""The share of a figure below which a change has improved it."""
 
 
 def with_tested_advice(
-    reviewed: Reviewed, context: RuleContext, simulate: Simulate, may_test: Callable[[], bool]
-) -> tuple[tuple[Finding, ...], tuple[Change | None, ...]]:
-    """Return the findings with advice that was tried, and the change of each.
+    reviewed: Reviewed,
+    context: RuleContext,
+    simulate: Simulate,
+    estimate: Simulate,
+    may_test: Callable[[], bool],
+) -> tuple[tuple[Finding, ...], tuple[Change | None, ...], tuple[Effect, ...]]:
+    """Return the findings with advice that was tried, the change of each, and the effect of all changes together.
 
-    A change is given if it removes the finding and causes no serious one, neither alone nor with the others. Findings
-    that one change removes are one finding, that of the worst.
+    A change is given if it removes the finding, improves a figure, and causes no serious finding, neither alone nor
+    with the others. Less severe findings that it removes are told with it; serious ones keep their own sentence.
     """
     remaining_findings = list(reviewed.findings)
-    advised: list[tuple[Finding, Change | None]] = []
+    advised: list[Advised] = []
     while remaining_findings:
         finding = remaining_findings.pop(0)
+        known = next((made for made in advised if made.change is not None and _key(finding) in made.removes), None)
+        if known is not None:
+            if finding.severity is Severity.SERIOUS:
+                advised.append(_with(finding, known, reviewed, ()))
+            continue
         if not may_test():
-            advised.append((replace(finding, better=f"{finding.better} {_TOO_MANY}"), None))
+            advised.append(Advised(replace(finding, better=f"{finding.better} {_TOO_MANY}")))
             continue
         change, after, why = _best_that_works(context, finding, remaining_findings, reviewed, simulate)
         if change is None or after is None:
-            rule = next(rule for rule in RULES if rule.name == finding.rule)
-            reason = rule.why_not_automatic or "no tested change resolves the finding"
+            reason = RULES[finding.rule].why_not_automatic or "no tested change resolves the finding"
             untested = f"{finding.better} No automatic change: {reason}."
             better = untested if why is None else f"{why} {_OTHERWISE}"
-            advised.append((replace(finding, better=better), None))
+            advised.append(Advised(replace(finding, better=better)))
             continue
         there = set(map(_key, after.findings))
-        fixed_findings = [other for other in remaining_findings if _key(other) not in there]
-        remaining_findings = [other for other in remaining_findings if _key(other) in there]
-        if why is not None:
-            # The advice of the rule is the usual change
-            finding = replace(finding, better=f"Better here: {change.says}. {why}")
-        advised.append((_with(finding, change, reviewed, after, fixed_findings), change))
-    advised = _together(advised, reviewed, simulate)
-    numbered = [replace(finding, fix=at if change else None) for at, (finding, change) in enumerate(advised, start=1)]
-    return tuple(numbered), tuple(change for _, change in advised)
+        removed = [other for other in remaining_findings if _key(other) not in there]
+        made = Advised(finding, change, after, frozenset(map(_key, removed)), why)
+        advised.append(_with(finding, made, reviewed, [other for other in removed if not _is_serious(other)]))
+    advised, together = _together(advised, reviewed, simulate, estimate)
+    numbered = [replace(made.finding, fix=at if made.change else None) for at, made in enumerate(advised, start=1)]
+    return tuple(numbered), tuple(made.change for made in advised), together
+
+
+@dataclass(frozen=True)
+class Advised:
+    """A finding with the change that removes it.
+
+    :param after: the review with the change
+    :param removes: the other findings that it removes
+    :param why: why the usual change is not recommended
+    """
+
+    finding: Finding
+    change: Change | None = None
+    after: Reviewed | None = None
+    removes: frozenset[tuple[str, str]] = frozenset()
+    why: str | None = None
+
+
+def _is_serious(finding: Finding) -> bool:
+    return finding.severity is Severity.SERIOUS
 
 
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
@@ -61,49 +89,65 @@ _TOO_MANY: Final = "No change was tested: the design has too many access pattern
 _OTHERWISE: Final = "Consider another design of the set."
 
 
-def _with(
-    finding: Finding, change: Change, before: Reviewed, after: Reviewed, fixed_findings: Sequence[Finding]
-) -> Finding:
-    there = set(map(_key, before.findings))
-    return replace(
+def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[Finding]) -> Advised:
+    """Return a finding with the change of an advice, whose words are those of the change."""
+    change, after, there = made.change, made.after, set(map(_key, before.findings))
+    if change is None or after is None:
+        return made
+    does = f"{change.says[0].upper()}{change.says[1:]}."
+    finding = replace(
         finding,
+        better=does if made.why is None else f"{does} {made.why}",
         change=change.says,
         pattern=change.pattern,
         before=effect_of(before, finding),
         after=effect_of(after, finding),
-        resolves=tuple(fixed_findings),
+        resolves=tuple(removed),
         causes=tuple(f"{new.rule} ({new.subject})" for new in after.findings if _key(new) not in there),
     )
+    return replace(made, finding=finding)
 
 
 def _together(
-    advised: list[tuple[Finding, Change | None]], reviewed: Reviewed, simulate: Simulate
-) -> list[tuple[Finding, Change | None]]:
-    """Return the findings without the changes that cause a serious finding once all others are made, the last first."""
-    advised = list(advised)
-    while sum(change is not None for _, change in advised) > 1:
-        if _work_together([change for _, change in advised if change is not None], reviewed, simulate):
-            break
-        last = max(at for at, (_, change) in enumerate(advised) if change is not None)
-        finding, _ = advised[last]
-        better = f"{finding.better} {_CONFLICTS}"
-        advised[last : last + 1] = [
-            (replace(finding, change=None, before=None, after=None, causes=(), better=better, resolves=()), None),
-            *((replace(fixed, better=f"{fixed.better} {_ALONE}"), None) for fixed in finding.resolves),
-        ]
-    return advised
+    advised: list[Advised], reviewed: Reviewed, simulate: Simulate, estimate: Simulate
+) -> tuple[list[Advised], tuple[Effect, ...]]:
+    """Drop the changes that conflict with those of worse findings; return the findings, and the effect of the rest."""
+    changes = list({id(made.change): made.change for made in advised if made.change is not None}.values())
+    kept, after = changes, _all_made(changes, reviewed, simulate)
+    for test in (estimate, simulate):
+        # Estimates find most conflicts; a rejected call is only found by measuring
+        if after is None:
+            kept = list[Change]()
+            for change in changes:
+                if _all_made([*kept, change], reviewed, test) is not None:
+                    kept.append(change)
+            after = _all_made(kept, reviewed, simulate)
+    is_dropped = {id(change) for change in changes} - {id(change) for change in kept}
+    advised = [one for made in advised for one in (_without(made) if id(made.change) in is_dropped else [made])]
+    return advised, (effect_of(reviewed), effect_of(after)) if kept and after is not None else ()
 
 
-def _work_together(changes: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> bool:
-    """Whether a design with all these changes is accepted, and has no finding that they must not cause."""
+def _without(made: Advised) -> list[Advised]:
+    """Return a finding without its change, and those that this resolves."""
+    finding = made.finding
+    plain = replace(finding, change=None, before=None, after=None, causes=(), resolves=())
+    return [
+        Advised(replace(plain, better=f"{finding.better} {_CONFLICTS}")),
+        *(Advised(replace(fixed, better=f"{fixed.better} {_ALONE}")) for fixed in finding.resolves),
+    ]
+
+
+def _all_made(changes: Iterable[Change], reviewed: Reviewed, simulate: Simulate) -> Reviewed | None:
+    """Return the review with all these changes; None if it is rejected, or has a finding that they must not cause."""
     design = reviewed.design
     try:
         for change in changes:
             design = change.applied(design)
-        return not _caused(reviewed.findings, simulate(design).findings)
+        after = simulate(design)
     except BadInput:
         # Each change was accepted alone, so one of them contradicts another
-        return False
+        return None
+    return None if _caused(reviewed.findings, after.findings) else after
 
 
 def _best_that_works(
@@ -128,7 +172,9 @@ def _best_that_works(
         except BadInput:
             continue
         caused, there = _caused(reviewed.findings, after.findings), set(map(_key, after.findings))
-        if not caused and _key(finding) not in there:
+        if not caused and not _saves(effect_of(reviewed, finding), effect_of(after, finding), finding):
+            why = why or f"The usual change, to {change.says}, was tried: it saves nothing."
+        elif not caused and _key(finding) not in there:
             if len(same & there) < fewest:
                 best, fewest = (change, after), len(same & there)
             if not fewest:
@@ -158,16 +204,32 @@ def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding
     ]
 
 
-def effect_of(reviewed: Reviewed, finding: Finding) -> Effect:
-    """Return the figures of the access pattern that a finding is about, or of the whole design."""
-    named = [call for call in reviewed.measured if part_of(call.of.name, call.access.name) == finding.subject]
-    is_of_call = bool(named) and finding.about in ("query", "write")
+def _saves(before: Effect, after: Effect, finding: Finding) -> bool:
+    """Whether a change improves a figure of the query that a finding is about; of others, it removes the finding."""
+    if finding.about != "query" or finding.rule not in _ABOUT_READS:
+        return True
+    figures = ((before.requests, after.requests), (before.examined, after.examined), (before.busiest, after.busiest))
+    return any(new < _LESS * old for old, new in figures) or after.cost_a_month < before.cost_a_month
+
+
+def effect_of(reviewed: Reviewed, finding: Finding | None = None) -> Effect:
+    """Return the figures of the access pattern, set or table that a finding is about, or of the whole design."""
+    subject, about = ("", "account") if finding is None else (finding.subject, finding.about)
+    named = [call for call in reviewed.measured if part_of(call.of.name, call.access.name) == subject]
+    is_of_call = bool(named) and about in ("query", "write")
     calls = named if is_of_call else [call for call in reviewed.measured if not call.rejected]
+    whole = subject.partition(": ")[0]
+    own_calls = [call for call in calls if call.of.name == whole or getattr(call.of, "table", whole) == whole]
+    calls = own_calls or calls
     weighted_calls = [(call, 1.0 if is_of_call else call.rate) for call in calls]
+    amounts, names = reviewed.bill.by_subject, {whole, *(call.of.name for call in own_calls)}
+    of_part = [amount for name, amount in amounts.items() if name.partition(": ")[0] in names]
+    tables = {whole, *(getattr(call.of, "table", whole) for call in own_calls)}
+    loads = [1 / load.headroom for load in reviewed.heats if load.table in tables]
     return Effect(
         "call" if is_of_call else "second",
         sum(call.requests * weight for call, weight in weighted_calls),
         sum(call.examined * weight for call, weight in weighted_calls),
-        reviewed.bill.total,
-        reviewed.busiest,
+        amounts.get(subject, 0.0) if is_of_call else sum(of_part) if own_calls else reviewed.bill.total,
+        max(loads) if own_calls and loads else reviewed.busiest,
     )

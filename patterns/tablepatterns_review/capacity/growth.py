@@ -78,6 +78,7 @@ _WIDE_BYTES: Final = 960 * limits.KIB
 """The number of rows of a wide entity, and the size of each."""
 _LIST_ROOM: Final = 256
 """The bytes of a list's row that are reserved for the properties of every row."""
+_SEVERAL: Final = 1.5
 # The entities that a partition serves before a page of a query ends
 _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUERY_TIME.total_seconds()
 
@@ -201,8 +202,8 @@ def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float
 
 
 def _of_query(call: Measured, years: float) -> Iterator[LimitUse]:
-    """Yield the use of a page's time limit by a query of one partition."""
-    if isinstance(call.access, Query) and isinstance(call.of, DeclaredSet) and call.partitions <= 1:
+    """Yield the use of a page's time limit by a query that mostly reads one partition."""
+    if isinstance(call.access, Query) and isinstance(call.of, DeclaredSet) and call.partitions < _SEVERAL:
         name, then = part_of(call.of.name, call.access.name), call.examined * grows(call, years)
         yield _use("entities that a partition serves in 5 s", name, _ENTITIES_IN_TIME, call.examined, then)
 

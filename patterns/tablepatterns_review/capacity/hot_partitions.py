@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
@@ -43,11 +43,12 @@ def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tup
     for measured_set in measured_sets:
         for load in loads_of(design, measured_set):
             by_table[load.table].append(load)
-    heats = [_heat(table, loads) for table, loads in by_table.items()]
+    heats = [_heat(table, tuple(loads)) for table, loads in by_table.items()]
     return tuple(heat for heat in heats if heat is not None), _account(measured_sets)
 
 
-def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
+@lru_cache(maxsize=512)
+def _heat(table: str, loads: tuple[Load, ...]) -> TableLoad | None:
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
         return None
@@ -64,12 +65,7 @@ def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     return TableLoad(
         table=table,
         step=float(STEP),
-        partitions=tuple(
-            PartitionLoad(
-                table, name, rates[name], throttled_share(rates[name], target, STEP), sum(rates[name]) / total
-            )
-            for name in shown_names
-        ),
+        partitions=tuple(PartitionLoad(table, name, rates[name], sum(rates[name]) / total) for name in shown_names),
         others=max(0, _count(loads) - len(shown_names)),
         target=target,
         headroom=target / peak,
@@ -138,25 +134,6 @@ def _account(calls: Iterable[Measured]) -> AccountLoad:
         for step, rate in enumerate(day_curve(call.rate, call.busiest)):
             rates[step] += rate * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
-
-
-def throttled_share(rates: Sequence[float], target: float, step: float) -> float:
-    """Return the share of the work that is throttled, from 0 to 1; throttled requests are not sent again.
-
-    >>> throttled_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
-    0.24833333333333332
-    """
-    if max(rates, default=0.0) <= target:
-        return 0.0
-    # The bucket holds only one second's worth, so idle time does not help at busy times
-    bucket, throttled = target, 0.0
-    for rate, steps in groupby(rates):
-        seconds = step * sum(1 for _ in steps)
-        over = (rate - target) * seconds
-        throttled += max(0.0, over - bucket)
-        bucket = min(target, max(0.0, bucket - over))
-    work = sum(rates) * step
-    return throttled / work if work else 0.0
 
 
 def seconds_until_over(rates: Sequence[float], target: float, step: float) -> float | None:

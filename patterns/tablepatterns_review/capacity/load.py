@@ -13,7 +13,7 @@ from tablepatterns.filters import QueryClass
 from ..design.archives import archive_set, is_of_archive, rate_of
 from ..design.model import DAY, DeclaredSet, Design, Query, Shape, Write
 from ..kinds import kind_of
-from ..measure.sample import coincidence_of, names_one, values_of
+from ..measure.sample import coincidence_of, equal_names, names_one, skewed_field, values_of
 from ..model import Measured
 from ..zipf import Zipf
 from .day import day_curve
@@ -32,7 +32,7 @@ class Load:
     table: str
     partitions: Partitions
     choice: Choice
-    skew: float
+    skew: float | None
     curve: Sequence[float]
     work: float
     in_every_bucket: bool = False
@@ -61,10 +61,14 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
         parts = _read(design, call.of, call, access)
     else:
         parts = _written(design, call.of, call, access)
+    known = equal_names(access) if isinstance(access, Query) else ()
     for table, partitions, choice, work in parts:
         if work > 0:
             in_every_bucket = is_read_of_first and choice == "partition"
-            yield Load(table, partitions, choice, access.skew, curve, work, in_every_bucket)
+            # The skew of a field of the RowKey says nothing about partitions
+            is_of_row = choice == "partition" and skewed_field(call.of.shape, known) not in partitions.names
+            skew = None if is_of_row else access.skew
+            yield Load(table, partitions, choice, skew, curve, work, in_every_bucket)
 
 
 def via_of(declared_set: DeclaredSet, call: Measured) -> Derived | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,25 +20,10 @@ from typing import Final, Literal
 from tablepatterns.key import Key
 
 from ..design.model import DAY, Field, Shape
-from ..key_parts import Piece, pieces_of
+from ..key_parts import Piece, pieces_of, span_of
 from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
 from .day import STEP, STEPS, moment_of
-
-_SPANS: Final = {
-    "Y": (365.25 * DAY, "year"),
-    "m": (30.44 * DAY, "month"),
-    "d": (float(DAY), "day"),
-    "H": (3600.0, "hour"),
-    "M": (60.0, "minute"),
-    "S": (1.0, "second"),
-}
-
-
-def span_of(piece: Piece) -> tuple[float, str]:
-    """Return how long a time in a key stays the same, in seconds and in words."""
-    directives = re.findall("%(.)", piece.spec)
-    return _SPANS.get(directives[-1] if directives else "f", (1e-6, "microsecond"))
 
 
 @dataclass(frozen=True)
@@ -77,6 +61,12 @@ class Partitions:
     buckets: int
     count: int
     multiply: bool
+
+    @property
+    def names(self) -> set[str]:
+        """The fields that determine a partition."""
+        clock = set[str]() if self.clock is None else {self.clock.name}
+        return clock.union(*(dimension.names for dimension in self.dimensions))
 
     @classmethod
     def of(cls, key: Key, shape: Shape, *, inserts: float = 0.0, buckets: int = 1) -> Partitions:
@@ -147,18 +137,19 @@ class Share:
 
 
 @lru_cache(maxsize=32)
-def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[tuple[str, Share]]:
+def shares(partitions: Partitions, choice: Choice, skew: float | None) -> Sequence[tuple[str, Share]]:
     """Return the names of the busiest partitions and their shares, which are the same at other rates.
 
-    Entities are chosen by the distribution of their key values, and whole partitions evenly; the higher `skew` is, the
-    less even both are. A call that uses everything loads every partition by its size.
+    Entities and partitions are chosen by the distribution of their key values; the higher `skew` is, the less even
+    that is. A call that uses everything loads every partition by its size.
 
-    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values
+    :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values;
+        None to choose partitions as entities are
     """
     clock, shares = partitions.clock, list[tuple[str, Share]]()
     moments = list(_moments(clock, choice, skew))
     most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
-    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
+    for ranks, share in _busiest(partitions, choice, None if clock and choice != "new" else skew, most):
         for first, last, start, of in moments:
             name = _name(partitions, ranks, start)
             for bucket in _buckets(partitions.buckets):
@@ -166,12 +157,14 @@ def shares(partitions: Partitions, choice: Choice, skew: float) -> Sequence[tupl
     return tuple(shares)
 
 
-def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
+def _busiest(
+    partitions: Partitions, choice: Choice, skew: float | None, most: int
+) -> list[tuple[Mapping[str, int], float]]:
     """Return the values of the busiest partitions, as ranks by field, and the share of each."""
     largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
     ranges: list[list[tuple[int, float]]] = []
     for dimension in partitions.dimensions:
-        chosen = _chosen(dimension, choice, skew if dimension is largest else 0.0)
+        chosen = _chosen(dimension, choice, skew if dimension is largest else None)
         ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
     combinations = (
         (tuple(rank for rank, _ in values), math.prod(share for _, share in values)) for values in product(*ranges)
@@ -183,20 +176,20 @@ def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> 
     ]
 
 
-def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
-    """Return the distribution of the requested values: as often as they occur, unless partitions are requested."""
-    if choice == "all":
+def _chosen(dimension: Dimension, choice: Choice, skew: float | None) -> Zipf:
+    """Return the distribution of the requested values: as often as they occur, unless a skew is declared."""
+    if choice == "all" or skew is None:
         return dimension.values
     occurs = 0.0 if choice == "partition" else dimension.values.exponent
     return Zipf(dimension.values.count, occurs + skew)
 
 
-def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
+def _moments(clock: Clock | None, choice: Choice, skew: float | None) -> Iterator[tuple[int, int, int, float]]:
     """Yield the first and last step of a partition, the step at which its time starts, and its share."""
     if clock is None:
         yield 0, STEPS, 0, 1.0
         return
-    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
+    recent = Zipf(clock.values, 0.0 if choice == "all" else skew or 0.0)
     if clock.seconds is None:
         yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
         return

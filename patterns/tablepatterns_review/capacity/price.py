@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Final, Literal, TypeAlias
 
 from annotated_types import Ge, MinLen
 
-from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Design, StrictTable, Write
 from ..model import Bill, BillLine, Measured, part_of
-from ..toml_file import Problem, TomlFile, lines
+from ..toml_file import BadFile, Problem, TomlFile
 from .growth import grown_call, volume_of
 
 Operation = Literal[
@@ -51,19 +50,15 @@ def charges_of(call: Measured) -> Mapping[Operation, float]:
     return {operation: number for operation, number in charges.items() if number > 0}
 
 
-OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 PER: Final = 10_000
 """The number of operations that a price is for."""
 _DEFAULT: Final = "prices.toml"
 
 
-class BadPriceTable(BadInput):
+class BadPriceTable(BadFile):
     """A price file with errors; `problems` holds all of them: the line and the error of each."""
 
-    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("price table", name, "it has errors", "fix them")
-        self.message = lines(name, self.problems)
+    kind = "price table"
 
 
 Price: TypeAlias = Annotated[float, Ge(0)]
@@ -79,7 +74,7 @@ class Capacity(StrictTable):
 
 
 @dataclass(frozen=True)
-class _Operations(StrictTable):
+class OperationPrices(StrictTable):
     """The prices of 10,000 operations, by the kinds of `Operation`."""
 
     table_reads: Price
@@ -92,30 +87,11 @@ class _Operations(StrictTable):
 
 
 @dataclass(frozen=True)
-class _PriceFile(StrictTable):
-    """The keys of a price file; `PriceTable` documents them."""
-
-    currency: Text
-    dated: date
-    source: Text
-    region: Text
-    redundancy: Text
-    bytes_per_gb: Annotated[float, Ge(1)]
-    per_10_000_operations: _Operations
-    per_gb_month: Mapping[str, Capacity]
-
-    def problems(self) -> Iterator[Problem]:
-        if self.redundancy not in self.per_gb_month:
-            says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
-            yield Problem(("redundancy",), says)
-
-
-@dataclass(frozen=True)
-class PriceTable:
-    """Prices of a region.
+class PriceTable(StrictTable):
+    """Prices of a region; its fields are the keys of a price file.
 
     >>> prices = PriceTable.default()
-    >>> prices.currency, prices.dated.isoformat(), prices.operations["table_reads"]
+    >>> prices.currency, prices.dated.isoformat(), prices.per_10_000_operations.table_reads
     ('USD', '2026-09-12', 0.00036)
 
     :param currency: their currency
@@ -124,22 +100,22 @@ class PriceTable:
     :param region: their region
     :param redundancy: the redundancy of the account
     :param bytes_per_gb: the number of bytes that are billed as one GB
-    :param operations: the prices of 10,000 operations, by kind
-    :param capacities: the prices of a GB per month, by redundancy
+    :param per_10_000_operations: the prices of operations, by kind
+    :param per_gb_month: the prices of a GB, by redundancy
     """
 
-    currency: str
+    currency: Text
     dated: date
-    source: str
-    region: str
-    redundancy: str
-    bytes_per_gb: float
-    operations: Mapping[Operation, float]
-    capacities: Mapping[str, Capacity]
+    source: Text
+    region: Text
+    redundancy: Text
+    bytes_per_gb: Annotated[float, Ge(1)]
+    per_10_000_operations: OperationPrices
+    per_gb_month: Mapping[str, Capacity]
 
     @property
     def capacity(self) -> Capacity:
-        return self.capacities[self.redundancy]
+        return self.per_gb_month[self.redundancy]
 
     @classmethod
     def read(cls, given: str | Path) -> PriceTable:
@@ -150,19 +126,11 @@ class PriceTable:
         :raises OSError: the file cannot be read
         """
         file = TomlFile.of(given, "prices", BadPriceTable)
-        prices = file.read(_PriceFile)
-        if problems := list(prices.problems()):
-            raise file.error(problems)
-        return cls(
-            currency=prices.currency,
-            dated=prices.dated,
-            source=prices.source,
-            region=prices.region,
-            redundancy=prices.redundancy,
-            bytes_per_gb=prices.bytes_per_gb,
-            operations={operation: getattr(prices.per_10_000_operations, operation) for operation in OPERATIONS},
-            capacities=prices.per_gb_month,
-        )
+        prices = file.read(cls)
+        if prices.redundancy not in prices.per_gb_month:
+            says = f"redundancy = {prices.redundancy!r} has no prices; add [per_gb_month.{prices.redundancy}]"
+            raise file.error([Problem(("redundancy",), says)])
+        return prices
 
     @classmethod
     @lru_cache(maxsize=1)
@@ -199,7 +167,7 @@ def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years:
         for operation, transactions in charges_of(grown_call(call, years)).items():
             quantity = transactions * call.rate * SECONDS_OF_A_MONTH
             if quantity:
-                amount = quantity / PER * prices.operations[operation]
+                amount = quantity / PER * getattr(prices.per_10_000_operations, operation)
                 yield BillLine(subject, operation.replace("_", " "), quantity, amount)
     for part in design.sets:
         volume, price = volume_of(part, years), prices.capacity

@@ -24,7 +24,7 @@ from tablepatterns.storage import connect
 
 from ..key_parts import Piece, pieces_of_key
 from ..kinds import kind_of
-from ..measure.account import archive_of, create_sets
+from ..measure.account import archive_of, create_sets, number_of_tables
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
 from .model import (
@@ -265,7 +265,8 @@ def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
             yield from of_derived.unknown(shape, f"it reads {name}, which", name)
         yield from _of_dates(declared_set, derived, of_derived)
     is_known = all(name in shape.fields for name in key.fields)
-    if is_known and shape.count > 1 and values_in(shape, key.fields) < shape.count:
+    there = values_in(shape, key.fields) * number_of_tables(declared_set)
+    if is_known and shape.count > 1 and there < shape.count:
         values = plural(values_in(shape, key.fields) if key.fields else 1, "different value")
         says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
         yield part.fault(says, "key")

@@ -107,17 +107,17 @@ class Corrections:
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         self.flaws.append(Flaw("overlap", subject, says, better))
 
-    def enough(self, subject: str, key: Key, shape: Shape) -> Shape:
-        """Return a shape whose key fields have enough values for each entity to have its own key."""
+    def enough(self, subject: str, key: Key, shape: Shape, tables: int) -> Shape:
+        """Return a shape whose key fields have enough values for each entity of a table to have its own key."""
         names = [name for name in key.fields if name in shape.fields]
         if len(names) < len(key.fields) or shape.count <= 1 or names_one(shape, names):
             return shape
         there = values_in(shape, names)
-        if not names or there >= shape.count:
+        if not names or there * tables >= shape.count:
             return shape
         says = (
-            f"The key of {subject} has {plural(there, 'different value')} for {plural(shape.count, 'entity')}: "
-            "a second entity with the same key is rejected."
+            f"The key of {subject} has {plural(there, 'different value')} for {plural(shape.count / tables, 'entity')}"
+            f"{' of each period' if tables > 1 else ''}: a second entity with the same key is rejected."
         )
         better = f"Add a field to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
         self.flaws.append(Flaw("too-few", subject, says, better))

@@ -25,9 +25,9 @@ from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
 from ..kinds import KINDS
-from ..measure.account import recipe_of_set, sample_key
+from ..measure.account import number_of_tables, recipe_of_set, sample_key
 from ..model import part_of
-from ..toml_file import Problem, TomlFile, TomlPath, lines, owner_of
+from ..toml_file import BadFile, Problem, TomlFile, TomlPath, owner_of
 from . import format as tables
 from .checks import faults
 from .corrections import Corrections
@@ -39,13 +39,10 @@ __all__ = ["BadDesignFile", "read_design"]
 T = TypeVar("T")
 
 
-class BadDesignFile(BadInput):
+class BadDesignFile(BadFile):
     """A design file with errors; `problems` holds all of them: the line and the error of each."""
 
-    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("design file", name, "it has errors", "fix them")
-        self.message = lines(name, self.problems)
+    kind = "design file"
 
 
 def read_design(given: str | FilePath) -> Design:
@@ -145,8 +142,6 @@ class _SetReader:
     def read(self) -> DeclaredSet | None:
         table, before, own = self.table, len(self.file.problems), tables.settings_of(self.table)
         key = self._key(table.key, self.path, table.name, row=self.kind.row_template(own))
-        if key is not None:
-            self.shape = self.file.corrections.enough(table.name, key, self.shape)
         key, derived = self._rows(key)
         mappings = [
             self.file.create(partial(_mapping, mapping), (*self.path, "mappings", at))
@@ -165,6 +160,7 @@ class _SetReader:
             tuple(mapping for mapping in mappings if mapping is not None),
             retention=table.retention,
         )
+        self.shape = self.file.corrections.enough(table.name, key, self.shape, number_of_tables(declared_set))
         return self._with_recipe(declared_set)
 
     def _with_recipe(self, declared_set: DeclaredSet) -> DeclaredSet | None:

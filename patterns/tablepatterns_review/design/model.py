@@ -171,7 +171,9 @@ class Query(StrictTable):
     :param select: the properties that the caller needs; by default all
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
-    :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution; 0 means evenly
+    :param skew: how unevenly the calls are spread over the values of the known field with the most values: the
+        exponent of a Zipf distribution; 0 means evenly. By default, each value is requested as often as entities have
+        it
     :param max_staleness: the seconds that a result may lag behind the last write; by default not checked
     :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
@@ -189,7 +191,7 @@ class Query(StrictTable):
     select: tuple[str, ...] = ()
     rate: Rate = 0.0
     peak: Rate | None = None
-    skew: Skew = 0.0
+    skew: Skew | None = None
     max_staleness: Amount | None = None
     region: Region = "primary"
     archived: bool = False

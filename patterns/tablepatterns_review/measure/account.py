@@ -139,7 +139,7 @@ class SampleDesign(SizedDesign):
 
 def declared_sizes(design: Design) -> SizedDesign:
     """Return a design with the declared number of tables of each set."""
-    return SizedDesign(design, {declared_set.name: _tables(declared_set) for declared_set in design.sets})
+    return SizedDesign(design, {declared_set.name: number_of_tables(declared_set) for declared_set in design.sets})
 
 
 def sample_design(
@@ -269,5 +269,5 @@ def _span(declared_set: DeclaredSet) -> float:
     return YEAR_DAYS if growth <= 0 else max(1.0, min(10 * YEAR_DAYS, declared_set.shape.count / growth * YEAR_DAYS))
 
 
-def _tables(declared_set: DeclaredSet) -> int:
+def number_of_tables(declared_set: DeclaredSet) -> int:
     return kind_of(declared_set).tables(declared_set, _span(declared_set))

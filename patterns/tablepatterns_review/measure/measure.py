@@ -7,10 +7,12 @@ the number of entities are scaled by the expected values of the sample and the w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -43,6 +45,8 @@ _WIDE: Final = 20
 _ATTEMPTS: Final = 8
 _WRITES: Final = 4
 """The number of entities written to measure a write."""
+_LATER: Final = 4
+"""The estimated transactions of a copy that follows later: the intent, its deletion, the copy and a check."""
 _EMPTY_TABLE: Final = "ReviewNoRows"
 """The name of a table that stays empty."""
 
@@ -59,6 +63,7 @@ class SampleCost:
     :param follows: whether the derived data that it writes is eventually consistent
     :param sample: the number of sample entities
     :param empty: the size of a response without entities
+    :param listed: how many sample entities are on each list that the write changes, by set and derived data
     """
 
     took: CallCost
@@ -66,6 +71,7 @@ class SampleCost:
     follows: bool
     sample: int
     empty: float = 0.0
+    listed: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
 
 class Measurements:
@@ -94,10 +100,29 @@ class Measurements:
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
-            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self)
+            unchanged = {name: cost for part in new for name, cost in self._scaled_queries(part)}
+            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self, unchanged)
             self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
+
+    def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
+        """Yield what queries take beside other derived data, if they do not use it: their cost is known, and scaled."""
+        bare = [_without_derived(of) for of in part.design.sets]
+        for known, costs in self._known:
+            if [_without_derived(of) for of in known.design.sets] != bare or known.tables != part.tables:
+                continue
+            for old, of in zip(known.design.sets, part.design.sets, strict=True):
+                for query, cost in zip(old.queries, costs[of.name], strict=False):
+                    way = best_way(of, query)
+                    if way == best_way(old, query) and not query.archived:
+                        took = scaled(way, cost.took, known.estimate(old, way), part.estimate(of, way), cost.empty)
+                        yield (of.name, query.name), replace(cost, took=took)
+            return
+
+
+def _without_derived(declared_set: DeclaredSet) -> DeclaredSet:
+    return replace(declared_set, derived=(), writes=())
 
 
 def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | None = None) -> tuple[Measured, ...]:
@@ -107,6 +132,44 @@ def calls_of(design: Design, *, most: int = MOST, measurements: Measurements | N
     costs = (measurements or Measurements()).of(sample)
     pairs = zip(design.accesses(), costs, strict=True)
     return tuple(_scaled(sized_design, sample, of, access, cost) for (of, access), cost in pairs)
+
+
+def estimated(design: Design) -> tuple[Measured, ...]:
+    """Return what one call of each access pattern takes by estimate; no entity is generated, and no call is made."""
+    whole = with_implied_writes(design)
+    sizes = declared_sizes(whole)
+    calls = (_estimated(sizes, of, access) for of, access in whole.accesses())
+    return rated(design, tuple(calls))
+
+
+def _estimated(sizes: SizedDesign, of: DeclaredSet, access: Query | Write) -> Measured:
+    if isinstance(access, Query) and not access.archived:
+        way = best_way(of, access)
+        rows = sizes.estimate(of, way)
+        took = CallCost(rows.requests, rows.requests, rows.examined, rows.returned, partitions=rows.partitions)
+        return _measured_call(of, access, SampleCost(took, None, way.is_eventual, 0), way)
+    derived = touched(of, access) if isinstance(access, Write) else []
+    later = sum(via.is_eventual for via in derived)
+    is_read_first = isinstance(access, Query) or (access.operation == "update" and not access.overwrite)
+    requests = 1.0 + (is_read_first and isinstance(access, Write)) + _LATER * later
+    took = CallCost(requests, requests, float(is_read_first), written=1.0 + len(derived), partitions=1.0 + later)
+    return _measured_call(of, access, SampleCost(took, None, later > 0, 0))
+
+
+def _measured_call(of: DeclaredSet, access: Query | Write, cost: SampleCost, way: Way | None = None) -> Measured:
+    is_implied = isinstance(access, Write) and (is_of_archive(of, access) or is_of_retention(of, access))
+    return Measured(
+        of=of,
+        access=access,
+        how="Archive.get(...)" if way is None else way.call,
+        via=None if way is None or way.via is None else way.via.name,
+        query_class=None if isinstance(access, Write) else QueryClass.POINT if way is None else way.query_class,
+        follows=cost.follows,
+        sample=cost.sample,
+        rejected=cost.rejected,
+        is_implied=is_implied,
+        **cost.took.figures,
+    )
 
 
 def independent(design: Design) -> list[set[str]]:
@@ -206,19 +269,9 @@ def _scaled(
     declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
 ) -> Measured:
     """Return what a call takes with the declared number of entities, from its cost with a sample."""
-    call = Measured(
-        of=of,
-        access=access,
-        how="Archive.get(...)",
-        via=None,
-        query_class=QueryClass.POINT,
-        follows=cost.follows,
-        sample=cost.sample,
-        rejected=cost.rejected,
-        **cost.took.figures,
-    )
+    call = _measured_call(of, access, cost)
     if isinstance(access, Write):
-        return _scaled_write(declared, sample, call, of, access)
+        return _scaled_write(declared, call, of, access, cost)
     if access.archived:
         return call
     way = best_way(of, access)
@@ -226,7 +279,8 @@ def _scaled(
     likely, expected = sample.estimate(of, of_sample), declared.estimate(of, way)
     figures = scaled(way, cost.took, likely, expected, cost.empty, has_declared_results=access.results is not None)
     if way.method == "totals" and way.via is not None:
-        figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, sample, of, way.via))
+        here = equal(sample.shapes[of.name], way.key_fields, access.skew, way.key_fields)
+        figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, of, way.via, here))
     return replace(
         call,
         how=way.call,
@@ -237,17 +291,13 @@ def _scaled(
     )
 
 
-def _scaled_write(
-    declared: SizedDesign, sample: SizedDesign, call: Measured, of: DeclaredSet, write: Write
-) -> Measured:
-    is_implied = is_of_archive(of, write) or is_of_retention(of, write)
-    call = replace(call, query_class=None, is_implied=is_implied)
+def _scaled_write(declared: SizedDesign, call: Measured, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
     if _drops_tables(of, write):
         return replace(call, how="drop_expired()")
     others = atomic_writes(declared.design, of, write)
     lists = ((each, via) for each, other_write in [(of, write), *others] for via in touched(each, other_write))
     # A list is read and written in full
-    more = sum(_longer(declared, sample, each, via) for each, via in lists)
+    more = sum(_longer(declared, each, via, cost.listed.get((each.name, via.name), 0.0)) for each, via in lists)
     text = how(of, write, [other_set for other_set, _ in others])
     return replace(call, how=text, bytes_in=call.bytes_in + more, bytes_out=call.bytes_out + more)
 
@@ -259,23 +309,42 @@ def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
     return declared_set.retention is not None and declared_set.retention.by == "table"
 
 
-def _longer(declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, via: Derived) -> float:
-    """Return how many more bytes a list of entities takes with all entities than in the sample."""
-    key = of.profile(via).table_key
-    size = entry_size(of, via)
-    if key is None or not size:
+def _longer(declared: SizedDesign, of: DeclaredSet, via: Derived, here: float) -> float:
+    """Return how many more bytes a list of entities takes with all entities than with those of the sample, `here`."""
+    names, size = _of_list(of, via), entry_size(of, via)
+    if names is None or not size:
         return 0.0
-    names = [name for name in key.fields if name in of.shape.fields]
-    there, here = (equal(world.shapes[of.name], names, 0.0, names) for world in (declared, sample))
     # Sent as UTF-8, but stored as UTF-16
-    return max(0.0, there - here) * size / 2
+    return max(0.0, equal(declared.shapes[of.name], names, None, names) - here) * size / 2
+
+
+def _of_list(declared_set: DeclaredSet, via: Derived) -> list[str] | None:
+    """Return the fields whose values the entities on a list share; None if there is no list in a table."""
+    key = declared_set.profile(via).table_key
+    return None if key is None else [name for name in key.fields if name in declared_set.shape.fields]
+
+
+def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield how many stored entities of the sample are on each list that writes change."""
+    for part in parts:
+        stored = stand.samples[part.declared.name].stored
+        for via in touched(part.declared, part.write):
+            names = _of_list(part.declared, via) or ()
+            values = [part.fields.get(name) for name in names]
+            alike = sum([row.get(name) for name in names] == values for row in stored)
+            yield (part.declared.name, via.name), alike
 
 
 # ------------------------------------------------------------------ running the calls on a sample
 
 
-def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[SampleCost]]:
-    """Run every access pattern of a sample, and return the cost of each, by the name of its set."""
+def run_calls(
+    of: SampleDesign, measurements: Measurements, unchanged: Mapping[tuple[str, str], SampleCost]
+) -> dict[str, list[SampleCost]]:
+    """Run every access pattern of a sample, and return the cost of each, by the name of its set.
+
+    :param unchanged: the costs of queries that are known
+    """
     # A frozen clock, since timestamps are part of the payload
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_EMPTY_TABLE)
@@ -285,7 +354,9 @@ def run_calls(of: SampleDesign, measurements: Measurements) -> dict[str, list[Sa
         costs: dict[str, list[SampleCost]] = {declared_set.name: [] for declared_set in of.design.sets}
         for declared_set in of.design.sets:
             for query in declared_set.queries:
-                costs[declared_set.name].append(measurements.counted(_asked(stand, declared_set, query, empty)))
+                known = unchanged.get((declared_set.name, query.name))
+                cost = known or measurements.counted(_asked(stand, declared_set, query, empty))
+                costs[declared_set.name].append(cost)
         # Last, since they change the data
         sources = {name: Source(sample) for name, sample in stand.samples.items()}
         for declared_set in of.design.sets:
@@ -346,6 +417,7 @@ def _written(
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
     call_costs: list[CallCost] = []
+    listed = defaultdict[tuple[str, str], list[int]](list)
     rejected = stand.rejected.get(declared_set.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
@@ -355,9 +427,13 @@ def _written(
             is_done = True
         if is_done:
             call_costs.append(one.taken)
+            for name, length in _listed(stand, parts):
+                listed[name].append(length)
         if rejected is not None or len(call_costs) == _WRITES:
             break
-    return SampleCost(mean([(call_cost, 1 / len(call_costs)) for call_cost in call_costs]), rejected, follows, size)
+    cost = mean([(call_cost, 1 / len(call_costs)) for call_cost in call_costs])
+    means = {name: fmean(lengths) for name, lengths in listed.items()}
+    return SampleCost(cost, rejected, follows, size, listed=means)
 
 
 def parts_of(

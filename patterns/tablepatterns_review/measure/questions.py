@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -14,8 +15,9 @@ from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
 
 from ..design.model import DeclaredSet, Query, Shape
+from ..kinds import kind_of
 from ..kinds.kind import SampleCall
-from ..planner import Way, partition_as_row
+from ..planner import Way, mistakes_of, names_period, partition_as_row
 from .sample import Sample, equal_names, names_one, range_share, skewed_field
 
 _MOST_VALUES: Final = 16
@@ -35,7 +37,7 @@ class Question:
 def questions(
     shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
 ) -> list[Question]:
-    """Return about `most` sample calls of an access pattern, with weights; of few partitions, each is read.
+    """Return about `most` sample calls of an access pattern, with weights; of few different calls, each is made.
 
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
@@ -43,39 +45,39 @@ def questions(
     skewed = skewed_field(shape, names)
     if skewed is None or not sample.stored:
         return [Question(0, 1.0)]
-    grouped_by, as_entity = tuple(first) or (skewed,), names_one(shape, names)
+    by = tuple(first) if names_one(shape, names) else tuple(dict.fromkeys((*first, *names)))
     groups: dict[tuple[int, ...], list[int]] = {}
     for number in range(len(sample.stored)):
-        groups.setdefault(tuple(sample.ranks[name][number] for name in grouped_by), []).append(number)
-    weights = {
-        ranks: (len(numbers) if as_entity else 1) * _lean(ranks, grouped_by, skewed, query.skew)
-        for ranks, numbers in sorted(groups.items())
-    }
-    total = math.fsum(weights.values())
-    remaining_names = [] if as_entity else [name for name in names if name not in grouped_by]
-    if len(groups) <= min(most, _MOST_VALUES):
-        chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
-    else:
-        picks = max(1, min(most, _MOST_VALUES))
+        groups.setdefault(tuple(sample.ranks[name][number] for name in by), []).append(number)
+    partitions = Counter[tuple[int, ...]]()
+    for ranks, numbers in groups.items():
+        partitions[ranks[: len(first)]] += len(numbers)
+
+    def size(ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        return partitions[ranks[: len(first)]], ranks[: len(first)], len(groups[ranks]), ranks
+
+    # By size, so that those which are picked have the mean size
+    weights = _weights({ranks: groups[ranks] for ranks in sorted(groups, key=size)}, by, skewed, query.skew)
+    total, picks = math.fsum(weights.values()), max(1, min(most, _MOST_VALUES))
+    chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
+    if len(chosen) > picks:
         chosen = [(ranks, 1 / picks) for ranks in _quantiles(weights, total, picks)]
     return [
-        Question(_one_of(groups[ranks], sample, remaining_names, at), weight)
+        Question(groups[ranks][int((at * _GOLDEN + 0.5) % 1 * len(groups[ranks]))], weight)
         for at, (ranks, weight) in enumerate(chosen)
     ]
 
 
-def _lean(ranks: Sequence[int], grouped_by: Sequence[str], skewed: str, skew: float) -> float:
-    """Return how much more often a skewed access pattern uses the first values of its field."""
-    return float(ranks[grouped_by.index(skewed)] ** -skew) if skewed in grouped_by else 1.0
-
-
-def _one_of(numbers: Sequence[int], sample: Sample, remaining_names: Sequence[str], at: int) -> int:
-    """Return an entity of a partition, with other values of the remaining fields each time."""
-    choices = list(numbers)
-    if remaining_names:
-        by_values = {tuple(sample.ranks[name][number] for name in remaining_names): number for number in numbers}
-        choices = [by_values[values] for values in sorted(by_values)]
-    return choices[int((at * _GOLDEN + 0.5) % 1 * len(choices))]
+def _weights(
+    groups: Mapping[tuple[int, ...], Sequence[int]], by: Sequence[str], skewed: str, skew: float | None
+) -> dict[tuple[int, ...], float]:
+    """Return how often each group is requested: as often as an entity is of it, or by the rank of its skewed value."""
+    if skew is None or skewed not in by:
+        return {ranks: float(len(numbers)) for ranks, numbers in groups.items()}
+    at, occurring = by.index(skewed), Counter[int]()
+    for ranks, numbers in groups.items():
+        occurring[ranks[at]] += len(numbers)
+    return {ranks: len(numbers) / occurring[ranks[at]] * ranks[at] ** -skew for ranks, numbers in groups.items()}
 
 
 def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: int) -> list[tuple[int, ...]]:
@@ -96,10 +98,15 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
     about = (sample.stored or sample.spare)[question.about]
     select = query.select or None
     if query.filter is not None:
-        sent = filled(parse(query.filter), declared_set.key, about, sample)
+        fixed = {comparison for comparison, _ in mistakes_of(declared_set, query.filter)}
+        sent = filled(parse(query.filter), declared_set.key, about, sample, fixed)
         return SampleCall("filter", where=sent, select=select)
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
     arguments = {name: values[name] for name in way.key_fields if way.via is None or name in values}
+    at = kind_of(declared_set).time_field(declared_set)
+    if at is not None and at not in arguments and names_period(declared_set, query):
+        # The table of the period is asked
+        arguments[at] = about[at]
     where = _conditions(declared_set, way, values)
     return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes)
 
@@ -155,21 +162,32 @@ def _condition(name: str, asked: Any) -> Filter:
             return Comparison(name, "eq", asked)
 
 
-def filled(expression: Filter, key: Key, about: dict[str, Any], sample: Sample) -> Filter:
+def filled(
+    expression: Filter, key: Key, about: dict[str, Any], sample: Sample, fixed: Collection[Comparison] = ()
+) -> Filter:
     """Return a declared filter with values of the sample.
 
     `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
     lower and an upper bound contain a tenth of the sample's values.
+
+    :param fixed: the comparisons that are sent as they are
     """
     partition = [row for row in sample.stored if all(row[name] == about[name] for name in key.partition_fields)]
     start = next((number for number, row in enumerate(partition) if row is about), 0)
     turned = [*partition[start:], *partition[:start]] or [about]
-    return _Filling(key, turned, sample.stored).fill(expression)
+    return _Filling(key, turned, sample.stored, fixed).fill(expression)
 
 
 class _Filling:
-    def __init__(self, key: Key, partition: Sequence[Mapping[str, Any]], stored: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        key: Key,
+        partition: Sequence[Mapping[str, Any]],
+        stored: Sequence[Mapping[str, Any]],
+        fixed: Collection[Comparison],
+    ) -> None:
         self._key = key
+        self._fixed = fixed
         self._partition = partition
         self._stored = stored
         self._rows = 0
@@ -182,7 +200,7 @@ class _Filling:
                 return Or(*map(self.fill, terms))
             case Not(term=term):
                 return Not(self.fill(term))
-            case Comparison():
+            case Comparison() if expression not in self._fixed:
                 value = self._value(expression)
                 return expression if value is None else Comparison(expression.name, expression.operator, value)
             case _:

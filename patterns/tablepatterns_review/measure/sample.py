@@ -89,11 +89,13 @@ def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
     return max(names, key=lambda name: values_of(shape, name).count, default=None)
 
 
-def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
-    """Return the distribution of the values of a field over calls that give single values for all `names`."""
+def asked_values(shape: Shape, name: str, names: Collection[str], skew: float | None) -> Zipf:
+    """Return the distribution of the values of a field over calls that give single values for all `names`.
+
+    Callers request the values of a random entity, unless the access pattern declares its skew: for points and ranges.
+    """
     occurring = values_of(shape, name)
-    exponent = occurring.exponent if names_one(shape, names) else 0.0
-    return Zipf(occurring.count, exponent + (skew if name == skewed_field(shape, names) else 0.0))
+    return occurring if skew is None or name != skewed_field(shape, names) else Zipf(occurring.count, skew)
 
 
 def shared(values: Zipf, zipf: Zipf) -> float:
@@ -106,7 +108,7 @@ def shared(values: Zipf, zipf: Zipf) -> float:
     return values.share(1) * zipf.share(1) / both.share(1)
 
 
-def equal(shape: Shape, names: Collection[str], skew: float, single: Collection[str]) -> float:
+def equal(shape: Shape, names: Collection[str], skew: float | None, single: Collection[str]) -> float:
     """Return how many entities have the requested values in these fields, if the call gives those of all `single`."""
     shares = [
         shared(values_of(shape, name), asked_values(shape, name, single, skew))
@@ -119,6 +121,9 @@ def equal(shape: Shape, names: Collection[str], skew: float, single: Collection[
     found = shape.count * math.prod(shares)
     if len(shares) == 1:
         return max(1.0, found)
+    if skew is None:
+        # The entity whose values are requested, and those that agree with it by chance
+        return 1 + found * (1 - 1 / shape.count)
     # Values of several fields combine by chance, and only existing combinations are requested
     return found / -math.expm1(-found) if found > _CHANCE else 1.0
 
@@ -304,7 +309,9 @@ def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[
             while rank < values.count - 1 and (at + 0.5) / stored >= bounds[rank]:
                 rank += 1
             numbers.append(rank + 1)
-        numbers += [numbers[-1] if field.order == "rising" else numbers[at % stored] for at in range(count - stored)]
+        # The spare ones have the declared distribution, too
+        spread = (int((at * step + 0.5) % 1 * stored) for at in range(count - stored))
+        numbers += [numbers[-1 if field.order == "rising" else at] for at in spread]
     if field.order == "none":
         # The spare ones come last, so that the stored ones have the declared distribution
         numbers[: shape.count] = _mixed(numbers[: shape.count], seed, name, step)

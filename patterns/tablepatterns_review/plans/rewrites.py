@@ -89,7 +89,8 @@ def _patterns(expression: Filter, explanation: Explanation) -> list[Better]:
     )
     words = f"add an index by {chosen} in {where}"
     index = Better(words, QueryClass.RANGE, pattern=f"{place}-partition secondary index pattern")
-    if chosen not in equal:
+    if chosen not in equal or any(term.kind is not str for term in compared if term.name == chosen):
+        # The key of a list is the text of its value
         return [index]
     code = f'IndexEntity("{chosen}")' if is_local else f'IndexEntity("{chosen}", store=InTable("By{chosen}"))'
     words = f"if many entities share a value of {chosen}, keep lists of them"

@@ -126,6 +126,18 @@ def scans(reviewed: Reviewed) -> int:
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
+def effect_of_all(reviewed: Reviewed) -> str:
+    """Return the effect of all tested changes together; an empty text if there are fewer than two."""
+    changes = {finding.change for finding in reviewed.findings if finding.change is not None}
+    if len(changes) < 2 or not reviewed.together:
+        return ""
+    before, after = reviewed.together
+    return f"All {len(changes)} tested changes together: {_effect(before, after)}."
+
+
+_CENT: Final = 0.01
+
+
 def _effect(before: Effect, after: Effect) -> str:
     per = "" if before.per == "call" else " a second"
     pairs = (
@@ -136,6 +148,9 @@ def _effect(before: Effect, after: Effect) -> str:
     )
     changed_names = [f"{name} {old} → {new}" for name, old, new in pairs if old != new]
     same = [f"{name} {old}" for name, old, new in pairs if old == new]
+    saved = before.cost_a_month - after.cost_a_month
+    if sum_of_money(before.cost_a_month) == sum_of_money(after.cost_a_month) and saved >= _CENT:
+        changed_names.append(f"{sum_of_money(saved)} less a month")
     return "; ".join([*changed_names, *([f"unchanged: {', '.join(same)}"] if same else [])])
 
 
@@ -143,7 +158,7 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the details of a finding as lines, each with its label."""
     found: list[tuple[str, tuple[str, ...]]] = [("Do", (plain(finding.better),))]
     if finding.change is not None and finding.before is not None and finding.after is not None:
-        found.append((f"--fix {finding.fix}", (f"Tested: {plain(finding.change)}.",)))
+        found.append((f"--fix {finding.fix}", ("Tested; it makes this change in the design file.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
     if finding.resolves:
         resolved = (f"{SEVERITIES[each.severity]}, {subject_of(each)}: {plain(each.says)}" for each in finding.resolves)

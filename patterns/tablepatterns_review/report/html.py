@@ -31,7 +31,17 @@ from ..model import (
 )
 from ..templates import environment
 from .charts import HEAT, heat_chart
-from .formatting import SEVERITIES, deciding, lines, name_of, nearest_to_target, plain, subject_of, verdict
+from .formatting import (
+    SEVERITIES,
+    deciding,
+    effect_of_all,
+    lines,
+    name_of,
+    nearest_to_target,
+    plain,
+    subject_of,
+    verdict,
+)
 from .sheet import review_sheet
 from .tables import Cell, sheets
 
@@ -79,6 +89,7 @@ def html(reviewed: Reviewed) -> str:
         verdict=verdict(reviewed).capitalize(),
         facts=list(_facts(reviewed)),
         deciding=sorted((shown for shown in findings if shown.decides), key=lambda shown: shown.number),
+        together=effect_of_all(reviewed),
         findings=parts,
         simulation=simulation,
         calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],

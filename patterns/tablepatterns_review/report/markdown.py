@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..model import Reviewed
 from ..templates import environment
-from .formatting import SEVERITIES, lines, plain, subject_of, verdict
+from .formatting import SEVERITIES, effect_of_all, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, sheets
 
 # An underscore within a word has no meaning in Markdown
@@ -42,6 +42,7 @@ def _environment() -> Environment:
         SEVERITIES=SEVERITIES,
         lines=lines,
         subject_of=subject_of,
+        effect_of_all=effect_of_all,
     )
 
 

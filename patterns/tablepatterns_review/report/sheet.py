@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tablepatterns.figures import money, number, plural, rate, sum_of_money
+from tablepatterns.figures import money, number, rate, sum_of_money
 
-from ..capacity.growth import grown
 from ..model import Measured, Reviewed, part_of
 from .formatting import class_of, name_of
 from .tables import Cell, Sheet, columns, heat_sheet, keys_sheet, limits_sheet, row
@@ -25,9 +24,8 @@ def review_sheet(reviewed: Reviewed) -> tuple[Sheet, ...]:
         _shortened(replace(keys_sheet(reviewed), title="Keys, and why"), _MOST_KEYS),
         _shortened(_calls(reviewed), _MOST_CALLS),
         _shortened(replace(heat_sheet(reviewed), notes=()), _MOST_OTHERS),
-        _shortened(_growth(reviewed), _MOST_OTHERS),
-        _shortened(replace(limits_sheet(reviewed), notes=()), _MOST_OTHERS),
         _cost(reviewed),
+        _shortened(replace(limits_sheet(reviewed), notes=()), _MOST_OTHERS),
     )
 
 
@@ -62,29 +60,6 @@ def _call(reviewed: Reviewed, call: Measured) -> tuple[Cell, ...]:
         *("" if value is None else f"{number(value)} s" for value in seconds),
         late.without_worker if late else "",
         "" if call.cost_a_month is None else sum_of_money(call.cost_a_month),
-    )
-
-
-def _growth(reviewed: Reviewed) -> Sheet:
-    years = reviewed.design.years
-    return Sheet(
-        "growth",
-        "Growth and deletion",
-        "",
-        columns("Set", ">Entities", f">After {plural(years, 'year')}", "Deleted or archived"),
-        tuple(
-            row(
-                of.name,
-                number(of.shape.count),
-                number(grown(of.shape, years)),
-                f"after {number(of.retention.days)} days"
-                if of.retention
-                else f"archived to {of.archive.place}"
-                if of.archive
-                else "never",
-            )
-            for of in reviewed.design.sets
-        ),
     )
 
 

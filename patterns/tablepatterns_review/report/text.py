@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..model import Finding, Reviewed, Severity
-from .formatting import SEVERITIES, lines, plain, subject_of, verdict
+from .formatting import SEVERITIES, effect_of_all, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, Tone, sheets
 
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
@@ -27,6 +27,8 @@ def text(reviewed: Reviewed) -> RenderableType:
     parts: list[RenderableType] = [head]
     for finding in reviewed.findings:
         parts += [Text(), _finding(finding)]
+    if together := effect_of_all(reviewed):
+        parts += [Text(), Text(together)]
     for sheet in sheets(reviewed):
         parts += [Text(), *sheet_parts(sheet)]
     return Group(*parts)

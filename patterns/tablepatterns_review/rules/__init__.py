@@ -14,7 +14,6 @@ from ..design.model import Design
 from ..model import About, Finding
 from . import (
     consistency,
-    cost,
     hot_partitions,
     indexes,
     keys,
@@ -25,7 +24,7 @@ from . import (
     usage,
 )
 from .context import RuleContext
-from .rule import Rule
+from .rule import RULES, Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
@@ -39,28 +38,16 @@ _CONCERNS: Final = (
     security,
     usage,
     keys,
-    cost,
-)
-RULES: Final = tuple(
-    dict.fromkeys(rule for concern in _CONCERNS for rule in vars(concern).values() if isinstance(rule, Rule))
 )
 
 
 def findings(context: RuleContext) -> tuple[Finding, ...]:
     """Return the findings, ordered by severity and then by subject.
 
-    Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and a high cost with another
-    cause is reported only as that cause.
+    Nothing is reported twice: if a scan makes a partition hot, only the scan is reported.
     """
     all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
-    all_findings |= dict.fromkeys(limits.unreported(context, all_findings))
-    expensive = cost.MOST_OF_THE_BILL.name
-    explained = {finding.subject for finding in all_findings if finding.rule != expensive}
-    findings = [
-        _named(context.design, finding)
-        for finding in all_findings
-        if finding.rule != expensive or finding.subject not in explained
-    ]
+    findings = [_named(context.design, finding) for finding in all_findings]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 

@@ -11,42 +11,8 @@ from ..capacity.load import touched
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext
-from .rule import Rule, listed
+from .rule import RULES, listed
 
-STALE_READ: Final = Rule(
-    name="stale-read",
-    finds="a query with a max_staleness reads eventually consistent copies or the secondary region, which lag more",
-    severity="a warning",
-    why=(
-        "Copies in other partitions are eventually consistent: for a while, a reader may see the old "
-        "value, or no entity."
-    ),
-    guide="Inter-partition secondary index pattern; eventually consistent transactions pattern",
-    says=(
-        "{access} must not return stale data, but is answered by {via}, which is eventually consistent and written "
-        "{rate}."
-    ),
-    better=(
-        "Read the entity itself by the key that was found, store the copies in its partition, or accept a stale "
-        "answer (max_staleness)."
-    ),
-    pattern="intra_partition_index",
-    about="query",
-)
-TOGETHER_APART: Final = Rule(
-    name="together-apart",
-    finds="entities that must change atomically are in different partitions",
-    severity="a warning, or a note if every query of both may return stale data (max_staleness)",
-    why="Only an entity group transaction changes several entities atomically, and it is limited to one partition.",
-    guide="Entity group transactions; eventually consistent transactions pattern",
-    says="{access} must be atomic with {other_writes}, but {why_apart}: readers can see one without the other{strict}.",
-    better=(
-        "Use an EventualTransaction with idempotent steps, and let readers handle a missing step; if they cannot, "
-        "store both in one partition."
-    ),
-    pattern="eventual_transaction",
-    about="write",
-)
 REPLICATED: Final = 900.0
 """The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
@@ -71,9 +37,9 @@ def _stale(context: RuleContext, query: MeasuredQuery) -> Iterator[Finding]:
             f"{number(REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
         )
         better = "Read the primary region, and the secondary only if the primary does not answer."
-        yield STALE_READ.finding(Severity.WARNING, query, says, better)
+        yield RULES["stale-read"].finding(Severity.WARNING, query, says, better)
     elif stale <= 0 and via is not None and via.is_eventual:
-        yield STALE_READ.finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
+        yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
 
 
 def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
@@ -94,7 +60,7 @@ def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
     elif common:
         names = listed(common)
         better = f"Store both in one table with {names} as the PartitionKey, so that one transaction changes both."
-    yield TOGETHER_APART.finding(
+    yield RULES["together-apart"].finding(
         Severity.WARNING if fresh else Severity.NOTE,
         write,
         better=better,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.figures import number
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
@@ -15,6 +14,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 from ..capacity.growth import grown
 from ..capacity.load import via_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
+from ..estimate import pages
 from ..measure.sample import asked_values, equal_names, values_of
 from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from ..planner import is_in_order, known_fields, knows_partition
@@ -112,16 +112,14 @@ HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
 """Needless reads in entities per second from which a finding is serious: half the target of a partition."""
 NOTICEABLE: Final = 0.01 * PARTITION_ENTITIES_PER_SECOND
 """Needless reads in entities per second, over all partitions, from which a finding is a warning."""
+_PAGES: Final = 10 * NOTICEABLE
+"""The same for a query that one request to one partition answers: an index would answer it with one request, too."""
 SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
 """The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
 ONCE_A_DAY: Final = 1 / DAY
 ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""
-WASTE_LEVELS: Final = (
-    f"serious if it reads {number(HEAVY)} entities a second without returning them, from one partition or by table "
-    f"scans; a warning from {number(NOTICEABLE)} a second, or {number(SLOW)} in one call; a note if it is rare"
-)
 
 
 def wanted(measured_set: Measured) -> float:
@@ -158,8 +156,19 @@ def waste_severity(measured_set: Measured) -> Severity | None:
     work = waste * measured_set.access.busiest
     if work * _share(measured_set) >= HEAVY:
         return Severity.SERIOUS
-    if work >= NOTICEABLE or (waste >= SLOW and measured_set.access.rate >= ONCE_AN_HOUR):
+    is_page = measured_set.query_class is not QueryClass.TABLE_SCAN and measured_set.requests <= 1
+    if work >= (_PAGES if is_page else NOTICEABLE) or (waste >= SLOW and measured_set.access.rate >= ONCE_AN_HOUR):
         return Severity.WARNING
     if waste > MAX_PAGE_ENTITIES and measured_set.access.rate >= ONCE_A_DAY:
         return Severity.NOTE
     return None
+
+
+def without_waste(call: Measured) -> Iterator[Measured]:
+    """Yield a call as if it read only what it returns; nothing for a table scan, which needs other keys for that."""
+    if waste_severity(call) is None:
+        yield call
+    elif call.query_class is not QueryClass.TABLE_SCAN:
+        needed = wanted(call)
+        requests = min(call.requests, pages(needed, needed))
+        yield replace(call, examined=needed, returned=needed, requests=requests, transactions=requests)

@@ -16,138 +16,26 @@ from ..kinds import kind_of
 from ..measure.sample import names_one, values_in
 from ..model import Finding, Severity, TableLoad
 from ..zipf import Zipf
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
-from .rule import Rule, entities, listed, part_of, severity_of
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity, without_waste
+from .rule import RULES, entities, listed, part_of, severity_of
 
-_LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
-_NEAR: Final = 2.0
-"""The headroom up to which a partition counts as near its target."""
+_NEAR: Final = 0.5
+"""The share of a target from which a finding is a warning."""
 _FEW: Final = 32
 _MOST: Final = 0.5
 """The share of the requests from which an access pattern is named."""
 _SMALL: Final = 1000
 """The number of entities that fit on one page, so that readers can cache them all."""
 _GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
-PREPEND_APPEND: Final = Rule(
-    name="prepend-append",
-    finds="all inserts go to one partition at a time, because its key is a timestamp or a counter",
-    severity=_LEVELS,
-    why="All inserts hit one partition at a time, so the service cannot balance them over its nodes.",
-    guide="Prepend/append anti-pattern",
-    says="The PartitionKey {key} follows time, so all inserts go to one partition at a time: {reaches}.",
-    better=(
-        "Start the PartitionKey with a field that differs between simultaneous inserts, if the queries know it; "
-        "otherwise spread it over buckets: {cooled}."
-    ),
-    pattern="partition_spread",
-)
-ONE_PARTITION: Final = Rule(
-    name="one-partition",
-    finds="the only partition of a table is overloaded",
-    severity=_LEVELS,
-    why="One node serves a partition, so a table with one partition cannot be load balanced.",
-    guide="Choosing an appropriate PartitionKey",
-    says="All of {set} is in one partition: {reaches}.",
-    better="Use {key_fields}, or a part of it, as the PartitionKey, or spread the partition over buckets: {cooled}.",
-    pattern="compound_key",
-)
-FEW_PARTITIONS: Final = Rule(
-    name="few-partitions",
-    finds=f"the PartitionKey has at most {_FEW} values, too few for the declared rates",
-    severity=_LEVELS,
-    why="More partitions let the service balance the load; each one has the same target.",
-    guide="Choosing an appropriate PartitionKey",
-    says="The PartitionKey {key} has {values} values: {reaches}.",
-    better=(
-        "Add a field with more values to the PartitionKey, if the queries know it; otherwise spread it over "
-        "buckets: {cooled}."
-    ),
-    pattern="partition_spread",
-)
-HOT_PARTITION: Final = Rule(
-    name="hot-partition",
-    finds="one of many partitions is overloaded, because most calls use its value",
-    severity=_LEVELS,
-    why="Do not create hot partitions: choose keys that spread requests over partitions at every moment.",
-    guide=_GUIDE,
-    says="One of many partitions takes {share} of the work: {reaches}.",
-    better=(
-        "Divide the busiest value over several partitions, with another field in the PartitionKey or with buckets: "
-        "{cooled}."
-    ),
-    pattern="partition_spread",
-)
-HOT_INDEX: Final = Rule(
-    name="hot-index",
-    finds="a partition of index, list or summary rows is overloaded",
-    severity=_LEVELS,
-    why="Index rows have the same targets as any others: their partitions must spread the load, too.",
-    guide="Index entities pattern; inter-partition secondary index pattern",
-    says="Index, list or summary rows are in too few partitions: {reaches}.",
-    better=(
-        "Start their PartitionKey with a field that has more values, or spread each list or total over several "
-        "rows (spread)."
-    ),
-    pattern="compound_key",
-    why_not_automatic="the field that divides the rows must be chosen",
-    about="table",
-)
-ACCOUNT_TARGET: Final = Rule(
-    name="account-target",
-    finds="all requests together come near the target of a storage account",
-    severity="serious if the account reaches its target, a warning from half of it",
-    why="Know the throughput that you need, and stay within the scalability targets.",
-    guide=_GUIDE,
-    says="All access patterns together send {peak} requests a second at their peak, {of_target}{most}.",
-    better=(
-        "Move sets that share no transaction to other accounts, batch writes in entity group transactions, or read "
-        "less."
-    ),
-    why_not_automatic="tables have to be divided among accounts",
-    about="account",
-)
 
 
 _WRITERS: Final = 4
 _TOGETHER: Final = 10.0
-_SAVED: Final = 50.0
-SINGLE_WRITES: Final = Rule(
-    name="single-writes",
-    finds="a few writers often write to one partition, one entity at a time",
-    severity=f"a warning if {number(_SAVED)} transactions a second could be saved, otherwise a note",
-    why="One transaction writes up to 100 entities of one partition, and is billed as one.",
-    guide="Entity group transactions; cost considerations",
-    says="{access} writes {rate}, by {writers}: each sends {sent} transactions a second to one partition.",
-    better=(
-        "Buffer writes for a second, and send them in entity group transactions of up to {most} entities: {saved} "
-        "fewer transactions a second."
-    ),
-    pattern="bulk_load",
-    why_not_automatic="the writes are sent by your code",
-    about="write",
-)
-_HARDLY: Final = 20.0
-_OFTEN: Final = 5.0
-CONTENTION: Final = Rule(
-    name="contention",
-    finds="several writers often change one row, and conflict with each other",
-    severity=f"serious from {number(_HARDLY)} changes of one row a second, a warning from {number(_OFTEN)}",
-    why="When many clients update one entity by its ETag, all but one of them must retry.",
-    guide="Data series pattern; managing concurrency",
-    says="{row} {rate}, by {writers}: about {lost} of the attempts conflict and are retried.",
-    better=(
-        "Spread each {kind} over {rows} rows in another table (spread={spread}), or read a range instead of keeping a "
-        "{kind}."
-    ),
-    pattern="summary",
-    about="index",
-)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for heat in context.heats:
-        # The headroom is the inverse of the share of the target
-        severity = severity_of(-heat.headroom, serious=-1, warning=-_NEAR)
+        severity = severity_of(1 / heat.headroom, serious=1, warning=_NEAR)
         if severity is not None:
             yield _hot_partition(context, heat, severity)
     yield from _account(context)
@@ -165,40 +53,42 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     cause = _cause(context, heat)
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
-        return HOT_INDEX.finding(severity, heat.table, **words)
+        return RULES["hot-index"].finding(severity, heat.table, **words)
     declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, isinstance(cause, MeasuredQuery)
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
     if heat.follows_time and not is_spread:
         if not _is_log(context, declared_set):
-            return PREPEND_APPEND.finding(severity, declared_set, **words)
+            return RULES["prepend-append"].finding(severity, declared_set, **words)
         better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {_cooled(heat)}."
-        return PREPEND_APPEND.finding(severity, declared_set, better=better, pattern="blob_log", **words)
+        return RULES["prepend-append"].finding(severity, declared_set, better=better, pattern="blob_log", **words)
     if not key.partition_fields and not is_spread:
         if not is_read or shape.count > _SMALL:
-            return ONE_PARTITION.finding(
+            return RULES["one-partition"].finding(
                 severity, declared_set, key_fields=listed(key.row_fields) or "a field", **words
             )
         better = f"Cache the {entities(shape.count)} in each reader, and refresh them when they expire."
-        return ONE_PARTITION.finding(severity, declared_set, better=better, pattern="lookup", **words)
+        return RULES["one-partition"].finding(severity, declared_set, better=better, pattern="lookup", **words)
     if values <= _FEW:
-        return FEW_PARTITIONS.finding(severity, declared_set, **words)
+        return RULES["few-partitions"].finding(severity, declared_set, **words)
     if not is_read:
-        return HOT_PARTITION.finding(severity, declared_set, **words)
+        return RULES["hot-partition"].finding(severity, declared_set, **words)
     better = f"Cache what is read most, or store copies in several partitions: {_cooled(heat)}."
-    return HOT_PARTITION.finding(severity, declared_set, better=better, **words)
+    return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
 
 
 def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWrite | None:
     """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
     accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
-    here = [access for access in accesses if access.of.table == heat.table and waste_severity(access.measured) is None]
+    here = [access for access in accesses if access.of.table == heat.table]
     return max(here, key=_load_of_busiest, default=None)
 
 
 def _load_of_busiest(access: MeasuredQuery | MeasuredWrite) -> float:
-    measured = access.measured
+    measured = next(without_waste(access.measured), None)
+    if measured is None:
+        return 0.0
     work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
     return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
 
@@ -226,7 +116,7 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
     is_scanned = any(
         query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries()
     )
-    before = "apart from scans, " if is_scanned else ""
+    before = "even without needless reads, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     after = "" if heat.over_target_from is None else f", and exceeds it from {time_of_day(heat.over_target_from)} on"
     return f"{before}partition {hottest.partition!r} of {heat.table} handles up to {peak}{after}"
@@ -238,17 +128,21 @@ def _cooled(heat: TableLoad) -> str:
 
 def _account(context: RuleContext) -> Iterator[Finding]:
     peak, target = max(context.account.rates, default=0.0), context.account.target
-    severity = severity_of(peak, serious=target, warning=target / _NEAR)
+    severity = severity_of(peak / target, serious=1, warning=_NEAR)
     if severity is None:
         return
-    busiest = max(context.measured, key=lambda call: call.requests * call.access.busiest, default=None)
+    calls = (call for call in context.measured if waste_severity(call) is None)
+    busiest = max(calls, key=lambda call: call.requests * call.access.busiest, default=None)
     part = busiest.requests * busiest.access.busiest / peak if busiest else 0.0
     most = (
         f"; {busiest.access.name!r} of {busiest.of.name} sends {share(min(1.0, part))} of them"
         if busiest is not None and part >= _MOST
         else ""
     )
-    yield ACCOUNT_TARGET.finding(severity, "account", peak=number(peak), of_target=of_target(peak / target), most=most)
+    words = {"peak": number(peak), "of_target": of_target(peak / target), "most": most}
+    is_scanned = any(waste_severity(call) is not None for call in context.measured)
+    words["all"] = "Together, and even without needless reads" if is_scanned else "Together"
+    yield RULES["account-target"].finding(severity, "account", **words)
 
 
 def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
@@ -261,8 +155,8 @@ def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
         return
     at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, done.measured.written), writer_rate)
     saved = write.rate * (1 - 1 / at_once)
-    yield SINGLE_WRITES.finding(
-        Severity.WARNING if saved >= _SAVED else Severity.NOTE,
+    yield RULES["single-writes"].finding(
+        RULES["single-writes"].severity_of(saved) or Severity.NOTE,
         done,
         rate=often(write.rate),
         writers=plural(write.writers, "writer"),
@@ -287,19 +181,19 @@ def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: 
 
 def rows_for(rate: float) -> int:
     """Return the number of rows over which to spread one that is changed `rate` times per second."""
-    return max(2, round(rate / _OFTEN) + 1)
+    return max(2, round(rate / RULES["contention"].figures["warning"]) + 1)
 
 
 def _contended_entity(done: MeasuredWrite) -> Iterator[Finding]:
     rate = changes_of_busiest_entity(done.of, done.write)
-    severity = severity_of(rate, serious=_HARDLY, warning=_OFTEN)
+    severity = RULES["contention"].severity_of(rate)
     if severity is not None:
         better = (
             "Spread a counter over several rows that readers add up, insert each change as an entity of its own, "
             "or let one worker make all changes of an entity."
         )
         row = f"{done.write.name!r} changes one entity of {done.of.name}"
-        yield CONTENTION.finding(severity, done, better=better, **_contention(row, rate, done.write.writers))
+        yield RULES["contention"].finding(severity, done, better=better, **_contention(row, rate, done.write.writers))
 
 
 def _contended_rows(
@@ -308,12 +202,12 @@ def _contended_rows(
     writes = [write.write for write in context.writes_of(declared_set)]
     writers = max((write.writers for write in writes if touches(declared_set, derived, write)), default=1)
     rate = changes_of_busiest_row(declared_set, derived, writes)
-    severity = severity_of(rate, serious=_HARDLY, warning=_OFTEN)
+    severity = RULES["contention"].severity_of(rate)
     if severity is not None and writers > 1:
         kind, rows = profile.called.removesuffix("s"), rows_for(rate * profile.spread)
         words = _contention(f"The busiest {kind} of {derived.name!r} in {declared_set.name} changes", rate, writers)
         subject = part_of(declared_set.name, derived.name)
-        yield CONTENTION.finding(
+        yield RULES["contention"].finding(
             severity, subject, pattern=profile.pattern, kind=kind, rows=number(rows), spread=f"{rows}", **words
         )
 

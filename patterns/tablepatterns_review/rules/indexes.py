@@ -8,80 +8,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
-from tablepatterns.figures import number, often
+from tablepatterns.figures import number, often, size
 from tablepatterns.key import Key
+from tablepatterns.limits import KIB
 
-from ..design.model import DeclaredSet, Field
+from ..capacity.load import moves, touches
+from ..capacity.sizes import value_bytes
+from ..design.model import DAY, DeclaredSet, Field
 from ..key_parts import pieces_of
 from ..measure.sample import found_by, names_one, values_of
 from ..model import Finding, Severity
 from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
-from .rule import Rule, entities, listed, part_of
+from .rule import RULES, entities, listed, part_of
 
 _BUSY: Final = 1.0
 _MANY: Final = 10_000
-_READS_AGAIN: Final = 10.0
-_LISTED: Final = 100.0
-_COSTS: Final = f"a warning from {number(_BUSY)} write a second or {number(_MANY)} rows, otherwise a note"
-UNUSED_INDEX: Final = Rule(
-    name="unused-index",
-    finds="no declared query uses the index",
-    severity=_COSTS,
-    why="Only add indexes for queries that the application runs.",
-    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    says="No query of {set} uses {index}: {cost}.",
-    better="Remove it, or declare the query that needs it; an index can be added later (backfill).",
-    about="index",
-)
-REDUNDANT_INDEX: Final = Rule(
-    name="redundant-index",
-    finds="an index sorts like another index, or like the entities themselves",
-    severity=_COSTS,
-    why="Each index is written with every change, and billed for its capacity.",
-    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    says="{index} sorts like {other}: {cost}.",
-    better="Remove it, and query {other}.",
-    about="index",
-)
-SECOND_READ: Final = Rule(
-    name="second-read",
-    finds="an index lacks properties that a query needs, so each entity is read again",
-    severity=(
-        f"a warning from {number(_READS_AGAIN)} extra reads a second, for lists from {number(_LISTED)}; otherwise, "
-        "for copies, a note"
-    ),
-    why="A copy that answers a query on its own is better than a small index row that needs a second read.",
-    guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
-    says="{index} does not include {missing}, so {access} reads each entity again: {more} extra reads a second.",
-    better="Include {missing} in {index}, or all properties.",
-    pattern="intra_partition_index",
-)
-INDEX_NOT_UNIQUE: Final = Rule(
-    name="index-not-unique",
-    finds="an index expects unique values, but does not enforce them",
-    severity="a warning",
-    why="If two entities have the same index key, the first keeps the copy and the second is not found.",
-    guide="Inter-partition secondary index pattern (the RowKey must be unique)",
-    says="{index} finds {set} by {names}, but does not enforce that it is unique.",
-    better=(
-        "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more transaction for a new "
-        "value."
-    ),
-    pattern="inter_partition_index",
-    about="index",
-)
-COLLIDING_INDEX_KEYS: Final = Rule(
-    name="colliding-index-keys",
-    finds="several entities can have the same index key",
-    severity="serious",
-    why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
-    guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
-    says="{index} has {keys} keys, of {names}, for {entities}: {loss}.",
-    better="Append {rest} to the RowKey of the index, so that each entity has its own key.",
-    pattern="compound_key",
-    about="index",
-)
+_LARGE: Final = KIB
+_NEEDLESS: Final = 2**30
 _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
 """Names of numeric fields whose values come from outside the program."""
 
@@ -93,6 +37,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         for index, profile in declared_set.profiles():
             if profile.layout is not None:
                 yield from _keys_of(declared_set, index, profile.layout.key)
+                yield from _changing_keys(context, declared_set, index, profile.layout.key)
+                yield from _needless_copies(context, declared_set, index, profile.layout)
     for query in context.queries():
         yield from _second_read(query)
 
@@ -108,13 +54,13 @@ def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findi
     redundant = _redundant(context, declared_set)
     for name, other in redundant.items():
         words = {"index": repr(name), "other": repr(other.name) if other else "the entities themselves", "cost": cost}
-        yield REDUNDANT_INDEX.finding(severity, part_of(declared_set.name, name), **words)
+        yield RULES["redundant-index"].finding(severity, part_of(declared_set.name, name), **words)
     used_names = {query.measured.via for query in context.queries_of(declared_set)} | redundant.keys()
     for index, profile in declared_set.profiles():
         is_index = profile.finder in ("find", "find_all") and not declared_set.is_unique(index)
         if is_index and index.name not in used_names:
             subject, words = _words(declared_set, index)
-            yield UNUSED_INDEX.finding(severity, subject, cost=cost, **words)
+            yield RULES["unused-index"].finding(severity, subject, cost=cost, **words)
 
 
 def _words(declared_set: DeclaredSet, index: Derived) -> tuple[str, dict[str, str]]:
@@ -194,9 +140,55 @@ def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Fi
         loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
         words |= {"keys": number(combinations), "names": listed(names), "entities": entities(shape.count), "loss": loss}
         rest = listed([name for name in declared_set.key.fields if name not in names])
-        yield COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, subject, rest=rest, **words)
+        yield RULES["colliding-index-keys"].finding(Severity.SERIOUS, subject, rest=rest, **words)
     elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own_names):
-        yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, subject, names=listed(own_names), **words)
+        yield RULES["index-not-unique"].finding(Severity.WARNING, subject, names=listed(own_names), **words)
+
+
+def _changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+    """Yield a finding if more rows of an index move than are found by it; one that is never read is unused."""
+    writes = [write for write in context.writes_of(declared_set) if moves(declared_set, index, write.write)]
+    reads = sum(query.query.rate for query in context.queries_of(declared_set) if query.via is index)
+    rate = sum(write.write.rate for write in writes)
+    severity = RULES["index-key-changes"].severity_of(rate)
+    if severity is None or not 0 < reads < rate:
+        return
+    subject, words = _words(declared_set, index)
+    most = max(writes, key=lambda write: write.write.rate)
+    names = listed([name for name in key.fields if name in (most.write.changes or key.fields)])
+    words |= {"access": repr(most.write.name), "names": names, "rate": often(rate), "reads": often(reads)}
+    yield RULES["index-key-changes"].finding(severity, subject, **words)
+
+
+def needed_of(context: RuleContext, declared_set: DeclaredSet, index: Derived) -> set[str] | None:
+    """Return the properties that the queries of an index read; None if it has none, or one reads all."""
+    queries = [query.query for query in context.queries_of(declared_set) if query.via is index]
+    if not queries or not all(query.select for query in queries):
+        return None
+    return {name for query in queries for name in (*query.select, *query.known, (query.order or "").lstrip("-"))}
+
+
+def _needless_copies(
+    context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout
+) -> Iterator[Finding]:
+    needed, fields = needed_of(context, declared_set, index), declared_set.shape.fields
+    if needed is None:
+        return
+    stored = fields.keys() - declared_set.in_blobs() if layout.include is None else layout.include
+    copied = (fields.keys() & stored) - needed - {*layout.key.fields}
+    sizes = {name: value_bytes(field) for name, field in fields.items() if name in copied}
+    names = [name for name, value_size in sizes.items() if value_size >= _LARGE]
+    if not names:
+        return
+    per_row = sum(sizes[name] for name in names)
+    total = per_row * context.entities_then(declared_set)
+    writes = [write.write for write in context.writes_of(declared_set) if touches(declared_set, index, write.write)]
+    is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
+    subject, words = _words(declared_set, index)
+    words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
+    yield RULES["needless-copies"].finding(
+        Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words
+    )
 
 
 def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
@@ -218,17 +210,17 @@ def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
         returned = min(returned, found_by(query.of.shape, query.query))
     more = returned * query.query.busiest
     pattern = "inter_partition_index" if via.is_eventual else "intra_partition_index"
-    if profile.finder == "find_all" and more >= _LISTED:
+    if profile.finder == "find_all" and more >= RULES["second-read"].figures["lists"]:
         says = (
             f"{query.query.name!r} reads a list and then {entities(returned)} one by one, "
             f"{often(query.query.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
-        yield SECOND_READ.finding(Severity.WARNING, query, says, better, pattern=pattern)
+        yield RULES["second-read"].finding(Severity.WARNING, query, says, better, pattern=pattern)
     if profile.layout is not None and (missing := _missing(query, profile.layout)):
-        severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
+        severity = RULES["second-read"].severity_of(more) or Severity.NOTE
         words = {"index": repr(via.name), "missing": listed(missing), "more": number(more)}
-        yield SECOND_READ.finding(severity, query, pattern=pattern, fields=missing, **words)
+        yield RULES["second-read"].finding(severity, query, pattern=pattern, fields=missing, **words)
 
 
 def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
@@ -12,124 +13,30 @@ from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
 from ..capacity.load import busiest_share
-from ..capacity.partitions import span_of
 from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
-from ..key_parts import pieces_of, pieces_of_key
+from ..key_parts import pieces_of, pieces_of_key, span_of
 from ..kinds import kind_of
+from ..measure.account import number_of_tables
 from ..measure.sample import coincidence_of, values_of
 from ..model import Finding, Severity
 from ..planner import is_sorted
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
-from .rule import Rule, entities, listed
+from .rule import RULES, entities, listed, severity_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
+_RARE: Final = 1e-6
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
-KEY_CHANGES: Final = Rule(
-    name="key-field-changes",
-    finds="a write changes a property of the key",
-    severity="a warning",
-    why=(
-        "A key cannot change: the entity is deleted and inserted again, and between partitions that "
-        "is not one transaction."
-    ),
-    guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
-    says="{access} changes {fields_changed}, which is part of the {key} of {set}, {rate}.",
-    better=(
-        "Use values that never change as the key, such as a number, with an index for those that do; or move entities "
-        "with PartitionMove."
-    ),
-    pattern="partition_move",
-    why_not_automatic="the value that replaces it in the key must be chosen",
-    about="write",
-)
-COLLIDING_KEYS: Final = Rule(
-    name="colliding-keys",
-    finds="two entities can have the same key",
-    severity=(
-        f"serious if one in ten collides at the peak, or {number(_MANY)} in a year; a warning from one in "
-        f"{number(1 / _POSSIBLE)}, or one in a year"
-    ),
-    why="PartitionKey and RowKey together must be unique: add an id to a timestamp.",
-    guide="Compound key pattern; log data anti-pattern (date, time and message id)",
-    says=(
-        "The key of {set} consists of {names}: at the peak, {meets} other entities have the same one within a {span}."
-    ),
-    better="Append an id to the timestamp in the RowKey, such as {{{entity}Id:uuid}}.",
-    pattern="compound_key",
-)
-UNPADDED: Final = Rule(
-    name="unpadded-key-field",
-    finds="a number or timestamp is written to a key without a format that keeps its order",
-    severity="serious if a query reads it by range or in order, otherwise a warning",
-    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
-    guide="Sorting data in the Table service",
-    pattern="compound_key",
-)
-BOTH_KEYS: Final = Rule(
-    name="field-in-both-keys",
-    finds="one field is in the PartitionKey and in the RowKey",
-    severity="a warning",
-    why="The value is stored twice, and keeps entities that belong together from sharing a partition.",
-    guide="Choosing an appropriate PartitionKey",
-    pattern="compound_key",
-)
-OVERLAPPING: Final = Rule(
-    name="overlapping-keys",
-    finds="rows of two kinds in one table can have the same keys",
-    severity="serious",
-    why="PartitionKey and RowKey together must be unique, and readers must be able to tell kinds of rows apart.",
-    guide="Working with heterogeneous entity types; intra-partition secondary index pattern",
-    pattern="entity_types",
-)
-AMBIGUOUS: Final = Rule(
-    name="ambiguous-key",
-    finds="nothing separates a text in a key from the field that follows",
-    severity="a warning",
-    why="Different values can make the same key, and a key cannot be read back.",
-    guide="Compound key pattern",
-    pattern="compound_key",
-)
-UNSAFE_KEY: Final = Rule(
-    name="unsafe-key",
-    finds="a key contains text that is likely to have characters which keys cannot contain",
-    severity="a warning",
-    why="Keys cannot contain '/', '\\', '#', '?' or control characters: such an entity is rejected.",
-    guide="Characters not allowed in PartitionKey and RowKey values",
-    says="{field} is part of a key of {set}, and is likely to contain '/', '?' or '#'.",
-    better="Write it as {{{field}:escape}}, which escapes what a key cannot contain and keeps the order.",
-    pattern="compound_key",
-)
-TEXT_ORDER: Final = Rule(
-    name="text-order",
-    finds="numbers or dates are stored in a key as text, and queried by range or order",
-    severity="a warning",
-    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
-    guide="Sorting data in the Table service",
-    says="{field} increases but is text: {access} gets '10' before '9', and '01.02.' before '31.01.'.",
-    better="Store it as a number or a timestamp, and write the key as {{{field}:010d}} or {{{field}:ticks}}.",
-    pattern="compound_key",
-)
-NARROW_NUMBER: Final = Rule(
-    name="narrow-number",
-    finds="a number in a key has too few digits for the declared growth",
-    severity="serious",
-    why="Numbers are padded to a fixed length so that they sort; one with more digits is rejected.",
-    guide="Sorting data in the Table service",
-    says="{field} has {digits} digits in the key of {set}, so it ends at {most}, which is reached {when}.",
-    better="Write it as {{{field}:0{width}d}}; widening a key later means rewriting every entity.",
-    pattern="compound_key",
-)
 _FLAWS: Final = {
-    "unpadded": UNPADDED,
-    "both-keys": BOTH_KEYS,
-    "overlap": OVERLAPPING,
-    "ambiguous": AMBIGUOUS,
-    "forbidden": UNSAFE_KEY,
-    "too-few": COLLIDING_KEYS,
+    "unpadded": RULES["unpadded-key-field"],
+    "both-keys": RULES["field-in-both-keys"],
+    "overlap": RULES["overlapping-keys"],
+    "ambiguous": RULES["ambiguous-key"],
+    "forbidden": RULES["unsafe-key"],
+    "too-few": RULES["colliding-keys"],
 }
 _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
@@ -139,11 +46,20 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
         yield from chain.from_iterable(map(_changing, context.writes_of(declared_set)))
+        in_table = _in_one_table(declared_set)
         if declared_set.name not in too_few and not kind_of(declared_set).has_unique_keys:
-            yield from _colliding(context, declared_set)
+            yield from _colliding(context, in_table)
         yield from _unsafe(declared_set)
         yield from _text(context, declared_set)
-        yield from _narrow(context, declared_set)
+        yield from _narrow(context, in_table)
+
+
+def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
+    """Return a set with the entities of one period, whose keys only have to be unique and wide enough among these."""
+    tables, shape = number_of_tables(declared_set), declared_set.shape
+    if tables == 1:
+        return declared_set
+    return replace(declared_set, shape=replace(shape, count=math.ceil(shape.count / tables), growth=0.0))
 
 
 def _flawed(context: RuleContext) -> Iterator[Finding]:
@@ -172,7 +88,7 @@ def _changing(done: MeasuredWrite) -> Iterator[Finding]:
         return
     moves = not set(key.partition_fields).isdisjoint(names)
     better = "Use values that never change as the key, with an index in the partition for those that do."
-    yield KEY_CHANGES.finding(
+    yield RULES["key-field-changes"].finding(
         Severity.WARNING,
         done,
         better=None if moves else better,
@@ -205,7 +121,7 @@ def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Find
         return
     severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
     words = {"names": listed(names), "meets": number(meets), "span": span_name}
-    yield COLLIDING_KEYS.finding(severity, declared_set, entity=shape.entity, **words)
+    yield RULES["colliding-keys"].finding(severity, declared_set, entity=shape.entity, **words)
 
 
 def _is_own(field: Field, names: list[str]) -> bool:
@@ -217,22 +133,25 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
-    unique.
+    unique. So is a pair of two fields, such as a user and what the user follows, unless most pairs would occur twice.
     """
     shape = declared_set.shape
     of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
+    is_pair = len(names) == len(of_row) + 1 == 2
+    serious, warning = (_CERTAIN, _CERTAIN) if is_pair else (_POSSIBLE, _RARE)
+    severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
     # If there is about one entity for each combination of values, the combinations are not random
-    if pairs < 1 or combinations <= _ALL * shape.count:
+    if pairs < 1 or severity is None or combinations <= _ALL * shape.count:
         return
     says = (
         f"The key of {declared_set.name} consists of {listed(names)}, of which no combination is unique: among "
         f"{entities(shape.count)}, about {number(pairs)} pairs have the same key."
     )
     better = f"Append an id to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
-    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared_set, says, better)
+    yield RULES["colliding-keys"].finding(severity, declared_set, says, better)
 
 
 _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)
@@ -260,7 +179,7 @@ def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
         name = piece.name or ""
         field = declared_set.shape.fields.get(name, Field())
         if not piece.spec and field.type == "string" and _WITH_SLASHES.search(name):
-            yield UNSAFE_KEY.finding(Severity.WARNING, declared_set, fields=[name], field=name)
+            yield RULES["unsafe-key"].finding(Severity.WARNING, declared_set, fields=[name], field=name)
             return
 
 
@@ -279,7 +198,9 @@ def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys
     ]
     for name in names:
-        yield TEXT_ORDER.finding(Severity.WARNING, declared_set, fields=[name], field=name, access=wanted[name])
+        yield RULES["text-order"].finding(
+            Severity.WARNING, declared_set, fields=[name], field=name, access=wanted[name]
+        )
     if not names:
         yield from islice(chain.from_iterable(map(_unsorted, queries)), 1)
 
@@ -296,7 +217,7 @@ def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
                 f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
-            yield TEXT_ORDER.finding(Severity.WARNING, query.of, says, better, fields=[name])
+            yield RULES["text-order"].finding(Severity.WARNING, query.of, says, better, fields=[name])
             return
 
 
@@ -318,4 +239,4 @@ def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding
         if then > most:
             when = years_from_now((most - now) / growth if now < most and growth else 0)
             words = {"digits": str(digits), "most": number(most), "when": when, "width": str(len(str(int(then))) + 2)}
-            yield NARROW_NUMBER.finding(Severity.SERIOUS, declared_set, fields=[name], field=name, **words)
+            yield RULES["narrow-number"].finding(Severity.SERIOUS, declared_set, fields=[name], field=name, **words)

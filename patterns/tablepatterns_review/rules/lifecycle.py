@@ -12,95 +12,15 @@ from ..design.archives import archive_set, is_of_archive
 from ..design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
 from ..model import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext
-from .rule import Rule, entities, severity_of
+from .rule import RULES, entities
 
-_THOUSANDS: Final = 1_000
 _TEN_THOUSANDS: Final = 10_000
-_MANY: Final = 1e8
-_TOO_MANY: Final = 1e9
 _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
-DELETE_BY_ENTITY: Final = Rule(
-    name="delete-by-entity",
-    finds="thousands of entities are deleted one by one every day",
-    severity=f"a warning from {number(_TEN_THOUSANDS)} a day, a note from {number(_THOUSANDS)}",
-    why="Each entity is found and then deleted; a table is dropped with one request, whatever it contains.",
-    guide="High volume delete pattern",
-    says="{deleted} of {set} are found and deleted one by one every day.",
-    better="Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each.",
-    pattern="period_tables",
-)
-UNBOUNDED_GROWTH: Final = Rule(
-    name="unbounded-growth",
-    finds="a set grows fast, and has no retention",
-    severity="a warning from a billion entities a year, a note from a hundred million",
-    why="Data that is deleted together should be stored together from the start; that is hard to change later.",
-    guide="High volume delete pattern",
-    says="{added} a year are added to {subject}, and none is ever deleted.",
-    better="Declare a retention and use a table per period, or move old entities to an archive.",
-    pattern="period_tables",
-    why_not_automatic="how long entities must be kept is a decision of the business",
-)
-GROWTH_MISMATCH: Final = Rule(
-    name="growth-mismatch",
-    finds="the declared inserts and deletes contradict the declared growth, or the retention",
-    severity="a warning if one is more than twice the other",
-    why="Estimate both capacity and transactions when you evaluate a design.",
-    guide="Cost considerations",
-    says="The writes of {set} add {added} a year, and the declared growth is {growth}.",
-    better="Declare the growth, or a retention: limits and costs are calculated from them.",
-    why_not_automatic="which of the figures is right, only you know",
-)
+_SMALL_SHARE: Final = 0.25
+_NEARLY_ALL: Final = 0.9
 _GUIDE: Final = "Eventually consistent transactions pattern"
 _LONGEST_CLASSES: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)
-ARCHIVE_OR_RETENTION: Final = Rule(
-    name="archive-or-retention",
-    finds="a set has both an archive and a retention, and one of them leaves nothing to the other",
-    severity="a warning",
-    why="An entity leaves the active set once: a worker moves it to the archive, or it is deleted.",
-    guide=f"{_GUIDE}; high volume delete pattern",
-    says=("Entities of {set} are archived after {after}, so the retention of {retention} never deletes one."),
-    better="Declare how long {place} keeps them instead.",
-    pattern="archive",
-    why_not_automatic="which entities are kept, and how long, is a decision of the business",
-)
-ARCHIVE_BACKLOG: Final = Rule(
-    name="archive-backlog",
-    finds="far more entities are old enough for the archive than are added within its days",
-    severity=f"a note from {number(_TEN_THOUSANDS)} more than {number(_FOUR_TIMES)} times as many",
-    why="A worker moves entities one by one, so an archive that is new to a large set has a long first run.",
-    guide=_GUIDE,
-    says=(
-        "{set} has {count}, and {added} are added within the {after} after which they are archived: the first run "
-        "moves the others{cost}."
-    ),
-    better="Declare the count that is left after the first run, and run that at a limited rate in quiet hours.",
-    why_not_automatic="either the count or the rates are wrong, or the first run must be planned",
-)
-ARCHIVE_EMPTIES_SET: Final = Rule(
-    name="archive-empties-set",
-    finds="an archive takes more entities than are added, until none is left",
-    severity="a warning if that is within the years of the design",
-    why="Estimate both capacity and transactions when you evaluate a design.",
-    guide="Cost considerations",
-    says="The archive takes {rate} a year from {set}, which has {count}: after {years}, none is left.",
-    better="Declare after_days instead of the rate, or the growth that the inserts lead to.",
-    why_not_automatic="either the rate of the archive or the growth is wrong",
-)
-ARCHIVE_WITHOUT_BENEFIT: Final = Rule(
-    name="archive-without-benefit",
-    finds="entities are moved to another table, although no query of the set takes longer because of them",
-    severity="a note",
-    why="A point query or a short range costs the same in a large table; only scans read all entities.",
-    guide="Designing for querying; cost considerations",
-    says=(
-        "Every query of {set} reads the same with or without old entities, and a table costs the same: each move to "
-        "{target} takes {transactions} and saves none."
-    ),
-    better="Keep the entities where they are, or archive them to blobs, where a GB costs less.",
-    why_not_automatic="there may be other reasons, such as who may read the active entities",
-    about="write",
-)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -122,10 +42,15 @@ def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findin
     if (retention is not None and retention.by == "table") or (retention is None and not _ages(declared_set)):
         return
     # As many entities expire as are inserted
-    gone = _rate(context, declared_set, "delete" if retention is None else "insert") * DAY
-    severity = severity_of(gone, warning=_TEN_THOUSANDS, note=_THOUSANDS)
+    inserted, deleted = (_rate(context, declared_set, operation) * DAY for operation in ("insert", "delete"))
+    gone = deleted if retention is None else inserted
+    if retention is None and (declared_set.shape.count < gone or deleted < _NEARLY_ALL * inserted):
+        # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
+        # where many stay, such as followers, the others are deleted for another reason than their age
+        return
+    severity = RULES["delete-by-entity"].severity_of(gone)
     if severity is not None:
-        yield DELETE_BY_ENTITY.finding(severity, declared_set, deleted=entities(gone))
+        yield RULES["delete-by-entity"].finding(severity, declared_set, deleted=entities(gone))
 
 
 def _ages(declared_set: DeclaredSet) -> bool:
@@ -146,16 +71,16 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     if not is_archived and shape.moves.received:
         inserted, added = (rate + shape.moves.received_rate * YEAR for rate in (inserted, added))
         growth = shape.net_growth
-    severity = severity_of(max(added, growth), warning=_TOO_MANY, note=_MANY)
-    tolerated = max(_TEN_THOUSANDS, shape.count)
+    severity = RULES["unbounded-growth"].severity_of(max(added, growth))
+    tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count)
     words = {"added": entities(max(0.0, added)), "growth": number(growth)}
     if not is_archived and severity is not None:
-        yield UNBOUNDED_GROWTH.finding(severity, declared_set, added=entities(max(added, growth)))
-    elif added > _TWICE * growth + tolerated:
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, **words)
+        yield RULES["unbounded-growth"].finding(severity, declared_set, added=entities(max(added, growth)))
+    if added > _TWICE * growth + tolerated:
+        yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, **words)
     elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
-        better = "Declare all inserts, or the growth that they lead to: limits and costs are calculated from both."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, better=better, **words)
+        better = "Which of the two is right? Or are there inserts that are not declared?"
+        yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
 
 
 def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:
@@ -166,8 +91,8 @@ def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> It
             f"The inserts of {number(days)} days of {declared_set.name} are {entities(count)}, and it has "
             f"{number(there)}."
         )
-        better = "Declare the count that the inserts lead to within the retention, or the other rate."
-        yield GROWTH_MISMATCH.finding(Severity.WARNING, declared_set, says, better)
+        better = "Which is right: the count, the rate of the inserts, or the retention?"
+        yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, says, better)
 
 
 def _archived(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
@@ -189,7 +114,7 @@ def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterato
         says = f"Entities of {declared_set.name} are deleted after {retained}, before they are archived after {after}."
         better = f"Archive them earlier, and declare how long {policy.place} keeps them instead."
     words = {"after": after, "retention": retained, "place": policy.place}
-    yield ARCHIVE_OR_RETENTION.finding(Severity.WARNING, declared_set, says, better, **words)
+    yield RULES["archive-or-retention"].finding(Severity.WARNING, declared_set, says, better, **words)
 
 
 def _backlog(
@@ -203,7 +128,7 @@ def _backlog(
         return
     cost = "" if move is None else f", {number((shape.count - added) * move.measured.transactions)} transactions"
     words = {"count": entities(shape.count), "added": number(added), "after": plural(days, "day"), "cost": cost}
-    yield ARCHIVE_BACKLOG.finding(Severity.NOTE, declared_set, **words)
+    yield RULES["archive-backlog"].finding(Severity.NOTE, declared_set, **words)
 
 
 def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
@@ -211,7 +136,7 @@ def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePol
     if policy.rate is not None and shape.count and context.entities_then(declared_set) <= 0:
         years = plural(round(-shape.count / shape.net_growth, 1), "year")
         words = {"rate": entities(policy.rate * YEAR), "count": number(shape.count), "years": years}
-        yield ARCHIVE_EMPTIES_SET.finding(Severity.WARNING, declared_set, **words)
+        yield RULES["archive-empties-set"].finding(Severity.WARNING, declared_set, **words)
 
 
 def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: MeasuredWrite | None) -> Iterator[Finding]:
@@ -219,7 +144,9 @@ def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: Meas
     queries = [query for query in context.queries_of(declared_set) if not query.query.archived]
     if target is not None and move is not None and queries and not any(map(_reads_more, queries)):
         transactions = plural(move.measured.transactions, "transaction")
-        yield ARCHIVE_WITHOUT_BENEFIT.finding(Severity.NOTE, move, target=target.name, transactions=transactions)
+        yield RULES["archive-without-benefit"].finding(
+            Severity.NOTE, move, target=target.name, transactions=transactions
+        )
 
 
 def _reads_more(query: MeasuredQuery) -> bool:

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.resources import files
 from math import inf
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
-from tablepatterns.figures import listed, plural
+from tablepatterns.figures import listed, number, plural
 
 from ..design.model import DeclaredSet, Query
 from ..model import About, Finding, Measured, Severity, part_of
 from .context import MeasuredQuery, MeasuredWrite
 
-__all__ = ["Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["RULES", "Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
 
 Subject: TypeAlias = str | DeclaredSet | Measured | MeasuredQuery | MeasuredWrite
 """What a finding is about: a set, an access pattern, or the name of anything else."""
 
 
+_SEVERITIES: Final = ("serious", "warning", "note")
+
+
 @dataclass(frozen=True)
 class Rule:
-    """One kind of finding.
+    """One kind of finding, from `rules.toml`.
 
     Its sentences may use the words that `words_of` defines for each subject, and those that `finding` is called with.
 
     :param name: its name, which stays the same between versions
     :param finds: what it finds, in a few words, for the list of rules
     :param severity: when it is a note, a warning or serious, in words
+    :param figures: the figures in `severity`: the least figure of each severity, and others
     :param says: the sentence with the figures, unless a finding has its own
     :param better: what to do instead, unless a finding has its own
     :param pattern: the pattern that is usually better, by its name in the catalog
@@ -45,6 +56,11 @@ class Rule:
     pattern: str | None = None
     why_not_automatic: str | None = None
     about: About = "set"
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def severity_of(self, figure: float) -> Severity | None:
+        """Return the severity of a figure; None if it is below the least figure of each."""
+        return severity_of(figure, **{name: self.figures.get(name, inf) for name in _SEVERITIES})
 
     def finding(
         self,
@@ -93,6 +109,19 @@ def severity_of(figure: float, *, serious: float = inf, warning: float = inf, no
     """Return the severity of a figure, by the least figure of each; None if it is below all of them."""
     levels = ((serious, Severity.SERIOUS), (warning, Severity.WARNING), (note, Severity.NOTE))
     return next((severity for least, severity in levels if figure >= least), None)
+
+
+def _read(file: str) -> Mapping[str, Rule]:
+    tables: dict[str, Any] = tomllib.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+    levels: Mapping[str, str] = tables.pop("levels")
+    for table in tables.values():
+        figures = {name: number(figure) for name, figure in table.get("figures", {}).items()}
+        table["severity"] = table["severity"].format_map({**levels, **figures})
+    return {name: Rule(name, **table) for name, table in tables.items()}
+
+
+RULES: Final = _read("rules.toml")
+"""The rules by their names, in the order of the documentation."""
 
 
 def entities(count: float) -> str:

@@ -8,16 +8,15 @@ from typing import Final
 from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
-from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 
 from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
 from ..model import Finding, Severity
-from ..planner import code_of, is_shared, new_index
+from ..planner import code_of, is_shared, mistakes_of, new_index
 from .context import (
+    ONCE_A_DAY,
     ONCE_AN_HOUR,
-    WASTE_LEVELS,
     MeasuredQuery,
     RuleContext,
     in_order,
@@ -26,156 +25,34 @@ from .context import (
     wanted,
     waste_severity,
 )
-from .rule import Rule, entities, severity_of
+from .rule import RULES, entities
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
 """The additional cost of an insert for a copy in another partition: the intent, its deletion, the copy, and a check."""
-MISSING_INDEX: Final = Rule(
-    name="missing-index",
-    finds="a query filters on a property that is in no key, and an index would help",
-    severity=WASTE_LEVELS,
-    why="Only PartitionKey and RowKey are indexed: a filter on anything else scans the partition, or the whole table.",
-    guide="Designing for querying; optimizing queries",
-    says="{reads}; it filters on {properties}, which no key can answer.",
-    better=(
-        "Add an index in the same partition, {code}: it changes with the entity, and one range query reads it. It "
-        "takes {size}, and no extra transactions."
-    ),
-    pattern="intra_partition_index",
-)
 _INDEX_ELSEWHERE: Final = (
     "Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. It "
     "takes {size}, and each write{written} at least {cost}."
 )
 _LISTS: Final = "Lists of the entities with a value (IndexEntity) take less space, but each entity is read separately."
-TABLE_SCAN: Final = Rule(
-    name="table-scan",
-    finds="a query scans every partition, and no index would help",
-    severity=WASTE_LEVELS,
-    why="Without PartitionKey, every partition is scanned, whether or not RowKey is in the filter.",
-    guide="Designing for querying",
-    says="{reads}{reason}.",
-    better="Query one partition at a time, or store the data under keys that the query knows.",
-    pattern="inter_partition_index",
-    why_not_automatic="the key must change with what callers know, or the query be accepted",
-)
-PARTITION_SCAN: Final = Rule(
-    name="partition-scan",
-    finds="a query scans a partition, and no index would help",
-    severity=WASTE_LEVELS,
-    why="Only the keys are indexed: without a range of RowKeys, every entity of the partition is examined.",
-    guide="Designing for querying",
-    says="{reads}{reason}.",
-    better="Query by equal values, and keep a list or an index of only the entities that this query needs.",
-    pattern="index_entities",
-    why_not_automatic="the filter must be expressed as equal values, which a file cannot decide",
-)
 _JOB: Final = "This may be right for a batch job: an index would be written with every change."
-OR_OF_KEYS: Final = Rule(
-    name="or-of-keys",
-    finds="one filter asks for several keys, joined by 'or'",
-    severity=WASTE_LEVELS,
-    why="RowKeys joined by 'or' are not treated as a range: they cause a partition scan.",
-    guide="Designing for querying (the rule on 'or')",
-    says="{reads}; its keys are joined by 'or'.",
-    better="Send {queries} in parallel (get_many), which read at most {results}.",
-    pattern="parallel_reads",
-    why_not_automatic="the queries are sent by your code",
-)
-CLIENT_SORT: Final = Rule(
-    name="client-sort",
-    finds="a query wants the first few results in an order that no key has, so all are read and sorted by the client",
-    severity=WASTE_LEVELS,
-    why="Results are sorted by PartitionKey and RowKey, and cannot be sorted otherwise.",
-    guide="Sorting data in the Table service",
-    says="{reads}; its first {take} by {field} are found by sorting in the client.",
-    better="Add an index whose RowKey starts with {field}, so that the first {take} are a range.",
-    pattern="intra_partition_index",
-)
 _NEWEST_FIRST: Final = (
     "Use inverted ticks in the RowKey, {{{field}:inverted}}, so that the newest are read first, and no others."
 )
-LOG_DATA: Final = Rule(
-    name="log-data",
-    finds="a log in a table is queried by time span, which scans every partition",
-    severity=WASTE_LEVELS,
-    why="A key made of time makes a hot partition, and with any other key a time span is a table scan.",
-    guide="Log data anti-pattern",
-    says="{reads}; it does not know the partition, so it searches all of them.",
-    better=(
-        "Write the log to one blob per hour, found by name; or, if it must stay in a table, query one partition at a "
-        "time."
-    ),
-    pattern="blob_log",
-    why_not_automatic="blobs are not part of a design of tables",
-)
-_READS: Final = 10.0
 _BLOBS: Final = 0.5
-BLOB_WITH_EVERY_READ: Final = Rule(
-    name="blob-with-every-read",
-    finds="a query reads large values from blobs although it does not need them",
-    severity=f"a warning from {number(_READS)} such reads a second, otherwise a note",
-    why="A complete entity costs one transaction for the entity and one for the blob: read only what you need.",
-    guide="Large entities pattern; one-to-one relationships (large entities)",
-    says=("{access} needs {wanted}, but reads {large} from a blob for each of {set}: {reads} needless reads a second."),
-    better="Store {large} in a separate entity in the same partition (OneToOne), and read it when needed.",
-    pattern="one_to_one",
-    why_not_automatic="the large values must move into a set of their own",
-)
 _SEVERAL_PARTS: Final = 4.0
-_NOTICEABLE: Final = 0.005 * ACCOUNT_TRANSACTIONS_PER_SECOND
-_MANY: Final = 0.05 * ACCOUNT_TRANSACTIONS_PER_SECOND
 _COLD: Final = 0.25
-ASKS_EVERY_PART: Final = Rule(
-    name="asks-every-part",
-    finds="a query is sent to many period tables or buckets, because it does not know which",
-    severity=f"a warning from {number(_MANY)} extra requests a second, a note from {number(_NOTICEABLE)}",
-    why=(
-        "Splitting data over tables or partitions makes it harder to find single entities, relate "
-        "them and aggregate them."
-    ),
-    guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
-    says="{access} of {set} sends {requests} requests to many {parts}, {rate}: {more} extra requests a second.",
-    better="Give the field that selects one of them, or use fewer.",
-)
-NEEDLESS_SPREAD: Final = Rule(
-    name="needless-spread",
-    finds="a partition is spread over buckets although one bucket would be enough",
-    severity="a note",
-    why="Each bucket is one more request for every read of the partition.",
-    guide="Prepend/append anti-pattern (issues and considerations)",
-    says=(
-        "{set} is spread over {buckets} buckets; without them, the busiest partition would handle {busiest} of "
-        "{target} entities a second."
-    ),
-    better="Use a single partition, which one request reads, until the rates are ten times as high.",
-    pattern="log_tail",
-)
 _SEVERAL_RESULTS: Final = 5.0
 _ABOUT: Final = 2.0
-_BUSY: Final = 100.0
 _LITTLE: Final = 1.0
 _SMALL: Final = 1000
-JOIN_ONE_BY_ONE: Final = Rule(
-    name="join-one-by-one",
-    finds="each result of a query is followed by a point query for a related entity",
-    severity=f"a warning from {number(_BUSY)} such reads a second, otherwise a note",
-    why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
-    guide="Denormalization pattern; join in the client",
-    says=(
-        "{query} returns {returned} of {many}, {rate}, and {access} is called {calls}: each result is followed by a "
-        "read of {set}."
-    ),
-    better="Copy the properties of {set} that are shown into {many} (CopiedFields): {updates}.",
-    pattern="denormalize",
-    why_not_automatic="the fields that hold the copies must be declared",
-)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
     for query in context.queries():
         severity = None if _is_served(query) else waste_severity(query.measured)
+        if severity is None and _is_sorted_by_caller(query):
+            severity = Severity.NOTE
         if severity is not None:
             yield _scan(context, query, severity)
         yield from _unwanted_blobs(query)
@@ -188,13 +65,20 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 def _is_served(query: MeasuredQuery) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
     is_frequent_count = query.query.count_only and query.query.rate >= ONCE_AN_HOUR
-    if is_frequent_count or "contains" in query.query.known.values():
-        # Frequent counts and text search have rules of their own
+    is_mistaken = query.query.filter is not None and mistakes_of(query.of, query.query.filter)
+    if is_frequent_count or is_mistaken or "contains" in query.query.known.values():
+        # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
     return by_list or (
         query.query.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
     )
+
+
+def _is_sorted_by_caller(query: MeasuredQuery) -> bool:
+    """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
+    take, is_read = query.query.take, query.query.filter is None and query.query.rate >= ONCE_A_DAY
+    return take is not None and is_read and not in_order(query) and query.measured.examined > take + query.query.skip
 
 
 def _reads(query: MeasuredQuery) -> str:
@@ -211,16 +95,16 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
     keys = point_keys(parse(text)) if text is not None and " or " in text else None
     if keys:
         queries, results = counted(len(keys), "point query"), counted(len(keys), "entity")
-        return OR_OF_KEYS.finding(severity, query, queries=queries, results=results, **words)
+        return RULES["or-of-keys"].finding(severity, query, queries=queries, results=results, **words)
     fields = tuple(unindexed(query))
     if query.query.take is not None and not in_order(query) and not fields:
         return _client_sort(query, severity)
     if _is_span_of_log(context, query):
-        return LOG_DATA.finding(severity, query, **words)
+        return RULES["log-data"].finding(severity, query, **words)
     is_job = query.query.rate < ONCE_AN_HOUR
     index = None if is_job or not fields else new_index(query.of, query.query)
     if index is None:
-        rule = TABLE_SCAN if query.measured.query_class is QueryClass.TABLE_SCAN else PARTITION_SCAN
+        rule = RULES["table-scan"] if query.measured.query_class is QueryClass.TABLE_SCAN else RULES["partition-scan"]
         reason = f"; {classify(parse(text)).reason}" if text else ""
         job_advice, job_pattern = (_JOB if is_job else None), ("parallel_reads" if is_job else None)
         return rule.finding(severity, query, better=job_advice, pattern=job_pattern, reason=reason, **words)
@@ -234,8 +118,8 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
         better = _INDEX_ELSEWHERE.format(written=written, cost=COPY_ELSEWHERE, **words)
         pattern = "inter_partition_index"
     elif equal and is_shared(query.of, equal):
-        better = f"{MISSING_INDEX.better.format_map(words)} {_LISTS}"
-    return MISSING_INDEX.finding(severity, query, better=better, pattern=pattern, fields=fields, **words)
+        better = f"{RULES['missing-index'].better.format_map(words)} {_LISTS}"
+    return RULES["missing-index"].finding(severity, query, better=better, pattern=pattern, fields=fields, **words)
 
 
 def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
@@ -245,8 +129,8 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     is_time = field not in fields or fields[field].type == "datetime"
     if order.startswith("-") and is_time and partition_known(query):
         better = _NEWEST_FIRST.format(field=field)
-        return CLIENT_SORT.finding(severity, query, better=better, pattern="log_tail", **words)
-    return CLIENT_SORT.finding(severity, query, **words)
+        return RULES["client-sort"].finding(severity, query, better=better, pattern="log_tail", **words)
+    return RULES["client-sort"].finding(severity, query, **words)
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
@@ -266,19 +150,19 @@ def _unwanted_blobs(query: MeasuredQuery) -> Iterator[Finding]:
     blobs = query.measured.transactions - 1 >= _BLOBS * query.measured.returned
     if large and is_unwanted and blobs:
         rate = query.measured.returned * query.query.busiest
-        severity = Severity.WARNING if rate >= _READS else Severity.NOTE
+        severity = RULES["blob-with-every-read"].severity_of(rate) or Severity.NOTE
         words = {"wanted": listed(query.query.select, most=3), "large": listed(large), "reads": number(rate)}
-        yield BLOB_WITH_EVERY_READ.finding(severity, query, fields=large, **words)
+        yield RULES["blob-with-every-read"].finding(severity, query, fields=large, **words)
 
 
 def _asked_parts(query: MeasuredQuery) -> Iterator[Finding]:
     kind, requests = kind_of(query.of), query.measured.requests
     more = (requests - 1) * query.query.busiest
-    severity = severity_of(more, warning=_MANY, note=_NOTICEABLE)
+    severity = RULES["asks-every-part"].severity_of(more)
     if kind.parts and requests >= _SEVERAL_PARTS and severity is not None:
         words = {"requests": number(requests), "parts": kind.parts, "rate": often(query.query.busiest)}
         better = kind.advice_on_parts(query.of)
-        yield ASKS_EVERY_PART.finding(severity, query, better=better, more=number(more), **words)
+        yield RULES["asks-every-part"].finding(severity, query, better=better, more=number(more), **words)
 
 
 def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
@@ -289,7 +173,7 @@ def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterato
         busiest = heat.partitions[0].peak * buckets if heat.table == declared_set.table and heat.partitions else None
         if busiest is not None and busiest < _COLD * heat.target:
             words = {"buckets": number(buckets), "busiest": number(busiest), "target": number(heat.target)}
-            yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared_set, **words)
+            yield RULES["needless-spread"].finding(Severity.NOTE, declared_set, **words)
 
 
 def _joins(context: RuleContext, one: MeasuredQuery) -> Iterator[Finding]:
@@ -307,12 +191,12 @@ def _joins(context: RuleContext, one: MeasuredQuery) -> Iterator[Finding]:
         "calls": often(one.query.rate),
         "updates": updates if changes else "it never changes",
     }
-    severity = Severity.WARNING if one.query.busiest >= _BUSY else Severity.NOTE
+    severity = RULES["join-one-by-one"].severity_of(one.query.busiest) or Severity.NOTE
     better = pattern = None
     if one.of.shape.count <= _SMALL and changes < 1:
         better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
         pattern = "lookup"
-    yield JOIN_ONE_BY_ONE.finding(severity, one, better=better, pattern=pattern, **words)
+    yield RULES["join-one-by-one"].finding(severity, one, better=better, pattern=pattern, **words)
 
 
 def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:

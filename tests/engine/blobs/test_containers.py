@@ -91,7 +91,7 @@ def test_a_list_is_in_order_by_prefix_and_in_pages(blobs: Blobs) -> None:
 
 
 def test_the_properties_of_the_service_are_kept_and_checked(blobs: Blobs, rejected: Rejected) -> None:
-    rule = CorsRule(("*",), ("GET",))
+    rule = CorsRule(("GET",), ("*",))
     blobs.set_service_properties(ServiceProperties(cors=(rule,)))
     assert blobs.get_service_properties().cors == (rule,)
     with rejected("InvalidXmlDocument"):

@@ -169,6 +169,11 @@ def test_post_may_carry_another_verb(tunnelled: str, status: int, wire: Wire) ->
     assert wire.status("POST", entity_path("a", "b"), headers, {}) == status
 
 
+def test_post_carries_no_other_verb(wire: Wire) -> None:
+    headers = {**JSON, "x-http-method": "BOGUS"}
+    assert wire.status("POST", "/Employees", headers, {"PartitionKey": "a", "RowKey": "b"}) == 405
+
+
 class TestAnAccountUrlThatEndsWithATable:
     def test_creating_a_table_finds_no_table_or_an_entity_without_keys(self, wire: Wire) -> None:
         assert wire.error("POST", "/Nobody/Tables", JSON, {"TableName": "x"})[:2] == (404, "TableNotFound")

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from datetime import datetime, timezone
 from functools import cache
-from typing import Any, Final
-from urllib.parse import parse_qsl, quote
+from typing import Final
+from urllib.parse import parse_qsl
 
 import pytest
 
-from support import blob_states, queue_states
-from support import table_states as engine_states
-from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
+from support.documented_account import Account
 from support.documented_operations import DOCUMENTED, Documented
-from support.option_values import BEARER, IGNORED_IF_MALFORMED, OF_BLOBS, OF_EVERY_BLOB_OPERATION, grammar_of
-from support.queue_requests import QueueWire
-from support.table_requests import Wire
-from tablepatterns_engine.account import Engine
-from tablepatterns_engine.clock import Clock
+from support.option_values import BEARER, IGNORED_IF_MALFORMED, OF_EVERY_OPERATION, OF_SERVICES, grammar_of
 from tablepatterns_engine.errors import ServiceError
-from tablepatterns_engine.http.message import Response
 from tablepatterns_engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
-from tablepatterns_engine.tables.service import Operation
 
 SUPPORT: Final = {"blob": BLOB_SUPPORT, "queue": QUEUE_SUPPORT, "table": TABLE_SUPPORT}
 OTHER: Final = "00000000-0000-0000-0000-00000000000f"
@@ -113,71 +103,6 @@ def every(pairs: Iterable[tuple[Documented, str]]) -> pytest.MarkDecorator:
 every_operation = pytest.mark.parametrize("operation", DOCUMENTED, ids=[each.name for each in DOCUMENTED])
 
 
-class Account:
-    """An account with something for every operation to work on."""
-
-    def __init__(self) -> None:
-        clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
-        self.engine = engine = Engine("contoso", clock=clock)
-        self.wires: dict[str, Any] = {"blob": BlobWire(engine), "queue": QueueWire(engine), "table": Wire(engine)}
-        self._fill_blobs(self.wires["blob"])
-        engine.queues.create("orders", {"team": "Sales"})
-        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
-        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
-        (message,) = engine.queues.get("orders", 1, 30)
-        self.receipt = f"{message.id}?popreceipt={quote(message.receipt, safe='')}"
-        engine.tables.create("Employees")
-        engine.tables.apply("Employees", Operation("insert", "p", "r", {"A": 1}))
-
-    def _fill_blobs(self, wire: BlobWire) -> None:
-        lease = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1", "x-ms-proposed-lease-id": LEASE}
-        said = {**BLOCK_BLOB, "x-ms-tags": "team=Sales", "x-ms-meta-m": "n", "x-ms-blob-content-type": "text/plain"}
-        for name in ("photos", "leased", "free", "shared"):
-            wire.send("PUT", f"/{name}?restype=container", {"x-ms-meta-m": "n"})
-        wire.send("PUT", "/leased?restype=container&comp=lease", lease)
-        wire.send("PUT", "/shared?restype=container&comp=acl", {"x-ms-blob-public-access": "blob"})
-        for path in ("/photos/b", "/photos/leased", "/photos/free", "/shared/source"):
-            wire.send("PUT", path, said, b"content")
-        wire.send("PUT", "/photos/leased?comp=lease", lease)
-        wire.send("PUT", "/photos/b?comp=block&blockid=YQ==", {}, b"staged")
-        for path in ("/photos/log", "/shared/source/log"):
-            wire.send("PUT", path, {**APPEND_BLOB, "x-ms-tags": "team=Sales"})
-            wire.send("PUT", f"{path}?comp=appendblock", {}, b"one")
-
-    def ask(self, operation: Documented, options: dict[str, str]) -> Response:
-        path, headers = operation.path.replace("{receipt}", self.receipt), dict(operation.headers)
-        for option, value in options.items():
-            if option.startswith("?"):
-                name = option[1:]
-                path = re.sub(rf"&{name}=[^&]*", "", path)
-                path += f"{'&' if '?' in path else '?'}{name.replace('$', '%24')}={value.replace(' ', '%20')}"
-            else:
-                headers[option] = value
-        body = operation.body.encode()
-        found: Response = self.wires[operation.service].send(operation.method, path, headers, body)
-        return found
-
-    def seen(self, response: Response) -> tuple[int, str]:
-        """Return what anyone can tell of an answer, and of the account after it, without ids that are random."""
-        headers = {name: value for name, value in response.headers.items() if name not in ("Content-Length",)}
-        text = f"{headers} {response.body!r} {self.state()!r}"
-        text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "ID", text)
-        return response.status, re.sub(r"<PopReceipt>[^<]*|receipt='[^']*'|'x-ms-popreceipt': '[^']*'", "R", text)
-
-    def state(self) -> Any:
-        blobs = blob_states.everything_in(self.engine.blobs)
-        contents = [bytes(blob.content) for *_, blob in self._versions(blobs[1])]
-        return (
-            blobs,
-            contents,
-            queue_states.everything_in(self.engine.queues),
-            engine_states.everything_in(self.engine.tables),
-        )
-
-    def _versions(self, slots: Any) -> Any:
-        return [(name, blob) for name, (old, now, _) in slots.items() for blob in [*old, *([now] if now else [])]]
-
-
 @cache
 def unchanged_account() -> Account:
     """The account of the tests that change nothing."""
@@ -261,44 +186,111 @@ def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
 # ------------------------------------------------------------------ values
 
 
-BLOB_OPERATIONS: Final = [operation for operation in DOCUMENTED if operation.service == "blob"]
-
-
 def own_options(operation: Documented) -> list[str]:
     """Return the options of an operation that have a grammar, the required ones included."""
     sent = [f"?{name}" for name, _ in parse_qsl(operation.path.partition("?")[2])] + [*operation.headers]
     options = dict.fromkeys([*sent, *operation.options])
-    return [option for option in options if option in OF_BLOBS and not is_rejected(operation, option)]
+    known = OF_SERVICES[operation.service]
+    return [option for option in options if option in known and not is_rejected(operation, option)]
 
 
-CELLS: Final = [(operation, option) for operation in BLOB_OPERATIONS for option in own_options(operation)]
-CELLS_OF_ALL: Final = [(operation, option) for operation in BLOB_OPERATIONS for option in OF_EVERY_BLOB_OPERATION]
+CELLS: Final = [(operation, option) for operation in DOCUMENTED for option in own_options(operation)]
+CELLS_OF_ALL: Final = [(operation, option) for operation in DOCUMENTED for option in OF_EVERY_OPERATION]
 
 
-def test_every_option_of_a_blob_operation_has_a_grammar() -> None:
+def test_every_option_has_a_grammar() -> None:
     options = {
-        option for operation in BLOB_OPERATIONS for option in operation.options if not is_rejected(operation, option)
+        option
+        for operation in DOCUMENTED
+        for option in operation.options
+        if option not in OF_SERVICES[operation.service] and not is_rejected(operation, option)
     }
-    assert options - set(OF_BLOBS) == IGNORED_IF_MALFORMED | BEARER
+    assert options == IGNORED_IF_MALFORMED | BEARER
 
 
 @every([*CELLS, *CELLS_OF_ALL])
 def test_a_malformed_value_is_rejected(operation: Documented, option: str) -> None:
     account = unchanged_account()
     before = account.state()
-    grammar = grammar_of(operation.name, option)
-    is_of_account = operation.path.startswith("/?") and option in ("?comp", "?restype")
-    code = "InvalidUri" if is_of_account else grammar.code
-    for value in grammar.malformed:
+    grammar = grammar_of(operation.service, operation.name, option)
+    rejected = [(value, grammar.status, grammar.code) for value in grammar.malformed]
+    rejected += [(value, 400, "OutOfRangeQueryParameterValue") for value in grammar.out_of_range]
+    for value, status, error in rejected:
         response = account.ask(operation, {option: value})
-        assert (value, response.status, account.engine.ledger.records[-1].error) == (value, 400, code)
+        assert (value, response.status, account.engine.ledger.records[-1].error) == (value, status, error)
     assert account.state() == before
+
+
+RULE: Final = "<Cors><CorsRule><AllowedMethods>GET</AllowedMethods>%s</CorsRule></Cors>"
+PROPERTIES: Final = {
+    "": None,
+    "<Cors />": None,
+    RULE % "<AllowedOrigins>*</AllowedOrigins><MaxAgeInSeconds>5</MaxAgeInSeconds>": None,
+    "<Logging><Version>1.0</Version><Read>true</Read></Logging>": None,
+    "<Tracing />": "InvalidXmlDocument",
+    "<Cors /><Cors />": "InvalidXmlDocument",
+    "<Cors><Rule /></Cors>": "InvalidXmlDocument",
+    RULE % "<Origin>*</Origin>": "InvalidXmlDocument",
+    RULE % "<AllowedMethods>PUT</AllowedMethods>": "InvalidXmlDocument",
+    RULE % "<MaxAgeInSeconds>long</MaxAgeInSeconds>": "InvalidXmlDocument",
+    RULE % "<MaxAgeInSeconds>-1</MaxAgeInSeconds>": "InvalidXmlNodeValue",
+    RULE.replace("GET", "LOOK") % "": "InvalidXmlNodeValue",
+    "<Logging><Color>red</Color></Logging>": "InvalidXmlDocument",
+    "<Logging><Read>maybe</Read></Logging>": "InvalidXmlDocument",
+    "<Logging><Version>x</Version></Logging>": "InvalidXmlNodeValue",
+    "<HourMetrics><RetentionPolicy><Weeks>1</Weeks></RetentionPolicy></HourMetrics>": "InvalidXmlDocument",
+}
+OF_BLOBS_ONLY: Final = ("<DefaultServiceVersion>2019-02-02</DefaultServiceVersion>", "<StaticWebsite />")
+
+
+@pytest.mark.parametrize("content", [*PROPERTIES, *OF_BLOBS_ONLY])
+@pytest.mark.parametrize("service", SUPPORT)
+def test_properties_of_a_service_are_known_ones(service: str, content: str) -> None:
+    account = Account()
+    before = account.state()
+    body = f"<StorageServiceProperties>{content}</StorageServiceProperties>".encode()
+    status = account.wires[service].send("PUT", "/?restype=service&comp=properties", {}, body).status
+    code = PROPERTIES.get(content, None if service == "blob" else "InvalidXmlDocument")
+    assert (status, account.engine.ledger.records[-1].error) == (400 if code else 202, code)
+    assert code is None or account.state() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["<Policy />", "<SignedIdentifier><Name>a</Name></SignedIdentifier>"]
+    + [
+        f"<SignedIdentifier><Id>a</Id>{terms}</SignedIdentifier>"
+        for terms in (
+            "<Id>b</Id>",
+            "<AccessPolicy><End /></AccessPolicy>",
+            "<AccessPolicy><Start>x</Start></AccessPolicy>",
+        )
+    ],
+)
+@pytest.mark.parametrize("path", ["/Employees?comp=acl", "/orders?comp=acl", "/free?restype=container&comp=acl"])
+def test_policies_are_known_ones(path: str, content: str) -> None:
+    account = Account()
+    before = account.state()
+    service = next(
+        operation.service for operation in DOCUMENTED if f"PUT {path}" == f"{operation.method} {operation.path}"
+    )
+    body = f"<SignedIdentifiers>{content}</SignedIdentifiers>".encode()
+    assert account.wires[service].send("PUT", path, {}, body).status == 400
+    assert account.engine.ledger.records[-1].error == "InvalidXmlDocument"
+    assert account.state() == before
+
+
+@pytest.mark.parametrize("service", SUPPORT)
+def test_no_service_issues_a_user_delegation_key(service: str) -> None:
+    response = Account().wires[service].send("POST", "/?restype=service&comp=userdelegationkey", {}, b"<KeyInfo />")
+    assert response.status == 501
 
 
 @every([*CELLS, *CELLS_OF_ALL])
 def test_a_valid_value_is_not(operation: Documented, option: str) -> None:
-    grammar = grammar_of(operation.name, option)
+    grammar = grammar_of(operation.service, operation.name, option)
     for value in grammar.valid:
-        response = Account().ask(operation, {option: value})
-        assert (value, response.status) not in ((value, 501), (value, 500))
-        assert (value, response.headers.get("x-ms-error-code")) != (value, grammar.code)
+        account = Account()
+        response = account.ask(operation, {option: value})
+        assert (value, response.status) not in ((value, 501), (value, 500), (value, 415))
+        assert (value, account.engine.ledger.records[-1].error) != (value, grammar.code)

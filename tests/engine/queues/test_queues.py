@@ -14,7 +14,7 @@ from tablepatterns_engine.queues.service import Queues
 from tablepatterns_engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 LENGTH = ("OutOfRangeInput", "The specified resource name length is not within the permissible limits.")
-CHARACTERS = ("InvalidResourceName", "The specified resource name contains invalid characters.")
+CHARACTERS = ("InvalidResourceName", "The specifed resource name contains invalid characters.")
 NOT_FOUND = ("QueueNotFound", "The specified queue does not exist.")
 EXISTS = ("QueueAlreadyExists", "The specified queue already exists.")
 
@@ -180,7 +180,7 @@ class TestSettings:
             queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(6)])
 
     def test_the_properties_are_those_of_this_service(self, queues: Queues, rejected: Rejected) -> None:
-        rule = CorsRule(("*",), ("GET",))
+        rule = CorsRule(("GET",), ("*",))
         queues.set_service_properties(ServiceProperties(cors=(rule,)))
         assert queues.get_service_properties().cors == (rule,)
         with rejected("InvalidXmlDocument"):

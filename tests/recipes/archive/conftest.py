@@ -9,8 +9,7 @@ import pytest
 
 from support.archive_moves import KEY, PLACES, Work, place, worker_of
 from support.queue_workers import queue_names
-from tablepatterns import EntitySet
-from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns import Archive, EntitySet
 
 
 @pytest.fixture

@@ -7,15 +7,12 @@ from typing import Any
 
 import pytest
 
-from support.archive_moves import ONE_CRASH_EACH_WAY, PLACES, Work, interrupt
-from support.crashing_client import Crash, Crashed, connect_crashing
+from support.archive_moves import PLACES, Work, interrupt
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
+from tablepatterns import Archive, BlobArchive, EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, Store
-from tablepatterns.recipes.worker import Report, Worker
-from tablepatterns_engine.account import Engine
+from tablepatterns.recipes.archive.stores import Store
+from tablepatterns.recipes.worker import Report
 
 NUMBERS = (152, 223)
 
@@ -98,24 +95,6 @@ async def test_a_message_that_is_delivered_twice_moves_the_family_once(family: F
     assert (await here(family), await there(family)) == (NONE, DEPARTED)
 
 
-async def test_a_family_costs_two_listings_and_three_requests_for_each_of_it(
-    storage: Any, in_table: Family, engine: Engine
-) -> None:
-    await in_table.archive.archive(await fill(in_table, *NUMBERS))
-    await in_table.archive._there.entities.create_table()
-    worker: Any = Worker(storage, [in_table.archive])
-    with engine.ledger.span() as span:
-        await worker.run_once()
-    assert span.totals.by_operation == {
-        "GetMessages": 1,
-        "QueryEntities": 2,
-        "QueryEntity": 3,
-        "InsertEntity": 3,
-        "DeleteEntity": 3,
-        "DeleteMessage": 1,
-    }
-
-
 async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_stay(
     in_table: Family, work: Work
 ) -> None:
@@ -125,43 +104,6 @@ async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_
     await in_table.archive.restore(SALES)
     assert (await work(in_table.archive)).poisoned == 1
     assert (await here(in_table), await there(in_table)) == (DEPARTED, (DEPARTED[0], [223]))
-
-
-@ONE_CRASH_EACH_WAY
-async def test_no_parent_or_child_is_lost_after_a_crash_at_any_point(
-    backend: Any, engine: Engine, in_table: Family, work: Work, after: bool, back: bool
-) -> None:
-    table, closed = in_table.departments.table.name, in_table.archive._there.entities.table.name
-    for at in range(40):
-        await fill(in_table, *NUMBERS)
-        if back:
-            await in_table.archive.archive(SALES)
-            await work(in_table.archive)
-        await (in_table.archive.restore if back else in_table.archive.archive)(SALES)
-        storage = connect_crashing(backend, engine, Crash(at, after))
-        dying = family_of(storage, table, sets_in(storage, closed), in_table.archive.queue)
-        worker: Any = Worker(storage, [dying.archive], lease=30)
-        dead = False
-        try:
-            await worker.run_once()
-        except Crashed:
-            dead = True
-        (department, hired), (former, left) = await here(in_table), await there(in_table)
-        assert department or former
-        assert {*hired, *left} == {*NUMBERS}
-        assert not hired or department
-        assert not left or former
-        engine.clock.advance(3600)
-        await work(in_table.archive)
-        found = await here(in_table), await there(in_table)
-        assert found == ((DEPARTED, NONE) if back else (NONE, DEPARTED))
-        if not dead:
-            break
-        for each in sets_in(in_table.departments.account, table if back else closed):
-            async for entity in each.range(**SALES):
-                await each.delete(entity)
-    else:
-        raise AssertionError("it never got to the end alive")
 
 
 # ------------------------------------------------------------------ totals in the parent's row

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from support.archive_moves import ID, KEYS, Work, jones
 from support.examples import examples
-from tablepatterns import Int64, Ticks
+from tablepatterns import Archive, BlobArchive, Int64, Ticks
 from tablepatterns.errors import BadInput, LimitExceeded
-from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive, name_of
+from tablepatterns.recipes.archive.stores import name_of
 from tablepatterns.recipes.worker import Report
 from tablepatterns.typed_json import decoded, encoded
 

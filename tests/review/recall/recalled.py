@@ -20,7 +20,18 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parent
-KINDS = ("faulty", "sound", "held_out", "held_out_2", "held_out_3", "held_out_4", "held_out_5", "held_out_6")
+KINDS = (
+    "faulty",
+    "sound",
+    "held_out",
+    "held_out_2",
+    "held_out_3",
+    "held_out_4",
+    "held_out_5",
+    "held_out_6",
+    "held_out_7",
+    "held_out_8",
+)
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 
 FindingKey: TypeAlias = tuple[str, str, str]

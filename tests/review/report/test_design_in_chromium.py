@@ -167,7 +167,7 @@ def test_a_scan_shows_how_many_rows_it_reads_for_the_one_that_it_returns(naive: 
     assert naive.locator("tr.read").count() == 6
     assert naive.locator("tr.returned").count() == 1
     said = naive.locator(".status").inner_text()
-    assert said == "In the sample: 6 read, 1 returned, 0 written. At the declared size: 611 read, 1 returned."
+    assert said == "In the sample: 6 read, 1 returned, 0 written. At the declared size: 676 read, 1 returned."
 
 
 def test_without_scripts_everything_is_there(browser: Browser, path: Path) -> None:

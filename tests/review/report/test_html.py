@@ -18,7 +18,7 @@ from review import detailed
 from review.report.sample import HOSTILE, clean, hostile, sample
 from tablepatterns_review.report import html
 from tablepatterns_review.report import html as written
-from tablepatterns_review.report.formatting import plain
+from tablepatterns_review.report.formatting import effect_of_all, plain
 from tablepatterns_review.report.html import error_page
 from tablepatterns_review.report.tables import sheets
 
@@ -123,6 +123,13 @@ def test_what_a_design_names_is_text_on_the_page() -> None:
 
 def test_the_same_review_gives_the_same_page(source: str) -> None:
     assert html(sample()) == source
+
+
+def test_the_effect_of_all_changes_is_on_the_screen_and_on_the_printed_sheet(source: str) -> None:
+    said = effect_of_all(sample())
+    assert said.startswith("All 2 tested changes together: requests a second 4,716")
+    assert source.count(said) == 2
+    assert "changes together" not in html(clean())
 
 
 def test_a_design_without_findings_has_no_list_of_them() -> None:

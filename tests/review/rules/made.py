@@ -69,7 +69,7 @@ def hot(
 ) -> TableLoad:
     """Return the heat of a table whose busiest partition has this peak, at noon."""
     rates = (peak / 4, peak, peak / 4)
-    busiest = PartitionLoad(table, partition, rates, max(0.0, 1 - TARGET / peak), share)
+    busiest = PartitionLoad(table, partition, rates, share)
     saturated = 43_200.0 if peak > TARGET else None
     return TableLoad(table, STEP, (busiest,), 9, TARGET, TARGET / peak, saturated, follows_time, 4, peak / 4)
 

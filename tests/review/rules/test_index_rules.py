@@ -99,6 +99,56 @@ class TestASecondRead:
         assert [each.rule for each in listed] == rules
 
 
+class TestACopyThatNoQueryReads:
+    PHOTOS = replace(
+        EMPLOYEES,
+        shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Photo": Field("binary", size=60_000)}),
+    )
+    NARROW = IntraPartitionIndex(Key("{Department}", "email_{Email}"), include=["Age"], name="by e-mail")
+
+    @pytest.mark.parametrize(
+        ("index", "select", "rules"),
+        [
+            (BY_EMAIL, ("Age",), ["needless-copies"]),
+            (BY_EMAIL, ("Age", "Photo"), []),
+            (BY_EMAIL, (), []),
+            (NARROW, ("Age",), []),
+        ],
+    )
+    def test_is_found_by_what_its_queries_select(
+        self, index: Derived, select: tuple[str, ...], rules: list[str]
+    ) -> None:
+        query = replace(FIND, select=select)
+        said = found(asked(having(index, of=self.PHOTOS), query, via="by e-mail"))
+        assert [each.rule for each in said] == rules
+
+    def test_of_small_properties_is_none(self) -> None:
+        assert found(asked(having(BY_EMAIL), replace(FIND, select=("Age",)), via="by e-mail")) == []
+
+
+class TestAnIndexWhoseKeyChanges:
+    @pytest.mark.parametrize(
+        ("rate", "reads", "expected"),
+        [
+            (10.0, 9.9, [Severity.WARNING]),
+            (9.9, 1.0, [Severity.NOTE]),
+            (10.0, 10.0, []),
+            # One that is never read has no need of the rule
+            (0.9, 0.1, []),
+        ],
+    )
+    def test_more_often_than_it_is_read_is_found(self, rate: float, reads: float, expected: list[Severity]) -> None:
+        query = replace(FIND, rate=reads)
+        write = Write("correct", "update", ("Email",), rate=rate)
+        of = having(BY_EMAIL)
+        said = found(asked(of, query, via="by e-mail"), done(of, write))
+        assert [each.severity for each in said if each.rule == "index-key-changes"] == expected
+
+    def test_is_none_of_an_update_of_other_properties(self) -> None:
+        of = having(BY_EMAIL)
+        assert found(asked(of, FIND, via="by e-mail"), done(of, Write("age", "update", ("Age",), rate=99))) == []
+
+
 class TestAnIndexKey:
     def test_that_several_entities_have_is_serious(self) -> None:
         index = IntraPartitionIndex(Key("{Department}", "age_{Age:03d}"), name="by age")

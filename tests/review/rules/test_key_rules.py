@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
+from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review import Design, review
+from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns_review.model import Severity
 
 
@@ -200,3 +203,54 @@ class TestASecret:
         query = Query("it", {"Department": "=", "Email": "="}, rate=1)
         of = replace(SECRET, derived=(index,))
         assert reported(found(asked(of, query, via="by e-mail"))) == [("secret-in-key", "Employees")]
+
+
+class TestAKeyInTablesByPeriod:
+    """20,000 tickets of a day are numbered from 1 on each of 40 lines, in the table of the day."""
+
+    FIELDS: ClassVar = {
+        "Line": Field(distinct=40, size=6),
+        "Number": Field("int32", distinct=500),
+        "Day": Field("datetime", order="rising", distinct=60),
+        "At": Field("datetime", order="rising"),
+    }
+    KEY = Key("{Line}", "{Number:03d}")
+
+    def tickets(self, key: Key = KEY, count: int = 1_200_000, **fields: Field) -> DeclaredSet:
+        shape = Shape("Ticket", count, {**self.FIELDS, **fields})
+        days = Retention(60, "table")
+        settings = {"period": "day", "at": "At"}
+        return DeclaredSet("Tickets", "Tickets", key, shape, "period_tables", settings, retention=days)
+
+    def test_only_has_to_be_unique_and_wide_enough_within_a_period(self) -> None:
+        assert review(Design("Tickets", (self.tickets(),))).findings == ()
+        single = replace(self.tickets(), pattern="entity_set", settings={}, retention=None)
+        with pytest.raises(BadDesign, match=r"20,000 different values for 1\.2 million entities"):
+            review(Design("Tickets", (single,)))
+
+    def test_that_is_too_narrow_for_a_period_is_found(self) -> None:
+        narrow = self.tickets(Key("{Line}", "{Number:02d}"))
+        assert reported(found(sets=[narrow])) == [("narrow-number", "Tickets")]
+
+    @pytest.mark.parametrize(("known", "requests"), [("Day", 1), ("At", 1), (None, 11)])
+    def test_that_names_the_day_names_the_table(self, known: str | None, requests: float) -> None:
+        key = Key("{Line}", "{Day:%Y-%m-%d}_{Number:03d}" if known == "Day" else "{Number:03d}")
+        names = ["Line", "Number", *([known] if known else [])]
+        query = Query("ticket of a day", dict.fromkeys(names, "="), rate=1)
+        (measured, *_) = review(Design("Tickets", (replace(self.tickets(key), queries=(query,)),))).measured
+        assert measured.requests == pytest.approx(requests, abs=1)
+
+
+def test_a_few_expected_collisions_of_many_entities_are_no_finding() -> None:
+    """4.7 pairs of 75 million entities are expected."""
+    for values, expected in ((24_500_000, []), (10_000, [Severity.SERIOUS])):
+        own = made(Key("{A}", "{B}"), count=75_000_000, A=Field(distinct=values), B=Field(distinct=values))
+        assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize(("row", "expected"), [("{User}", []), ("{First}_{Last}", [Severity.SERIOUS])])
+def test_a_pair_of_references_occurs_once_and_a_name_does_not(row: str, expected: list[Severity]) -> None:
+    """A user stars a repository once; two people of a company can have one name."""
+    fields = {"User": Field(distinct=3_000_000), "First": Field(distinct=3_000), "Last": Field(distinct=1_000)}
+    own = made(Key("{Repo}", row), count=90_000_000, Repo=Field(distinct=1_000_000, skew=0.7), **fields)
+    assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected

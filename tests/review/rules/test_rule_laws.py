@@ -96,7 +96,7 @@ def reviews(draw: st.DrawFn) -> list[Finding]:
 @examples(150)
 @given(reviews())
 def test_findings_are_of_a_rule_and_complete_and_come_once_the_worst_first(said: list[Finding]) -> None:
-    rules = {each.name: each for each in RULES}
+    rules = RULES
     assert len(set(said)) == len(said)
     assert [each.severity for each in said] == sorted((each.severity for each in said), reverse=True)
     for each in said:

@@ -9,7 +9,8 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect
 from tablepatterns.filters import QueryClass
-from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.model import Severity
 
 BY_AGE = Query("by age", {"Age": "="}, rate=1.0)
@@ -49,12 +50,22 @@ class TestHowMuchAScanMatters:
         assert [each.severity for each in found(measured)] == [Severity.SERIOUS]
 
     @pytest.mark.parametrize(
-        ("rate", "severity"), [(80.1, Severity.SERIOUS), (79.9, Severity.WARNING), (0.05, Severity.WARNING)]
+        ("rate", "requests", "expected"),
+        [
+            (80.1, 1, [Severity.SERIOUS]),
+            (79.9, 1, [Severity.WARNING]),
+            (0.5, 1, [Severity.WARNING]),
+            # An index would take one request, too
+            (0.3, 1, []),
+            (0.3, 2, [Severity.WARNING]),
+        ],
     )
-    def test_in_one_partition_is_that_of_the_busiest(self, rate: float, severity: Severity) -> None:
+    def test_in_one_partition_is_that_of_the_busiest(
+        self, rate: float, requests: int, expected: list[Severity]
+    ) -> None:
         query = Query("by age", {"Department": "=", "Age": "="}, rate=rate)
-        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
-        assert [each.severity for each in found(measured)] == [severity]
+        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501, requests=requests)
+        assert [each.severity for each in found(measured)] == expected
 
     def test_in_one_partition_is_greater_if_the_question_is_skewed(self) -> None:
         query = Query("by age", {"Department": "=", "Age": "="}, rate=40, skew=1.0)
@@ -266,3 +277,44 @@ class TestALog:
         scan = asked(self.LOG, self.SPAN, QueryClass.TABLE_SCAN, examined=9000, returned=10)
         change = done(self.LOG, Write("mend", "update", ("Text",), rate=0.0001))
         assert reported(found(scan, change)) == [("table-scan", "Log: span")]
+
+
+class TestAFilterAsItIsSent:
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("HiredAt ge '2026-01-01T00:00:00Z'", "HiredAt is a timestamp, and '2026-01-01T00:00:00Z' is text"),
+            ("Age eq '5'", "Age is an int32, and '5' is text"),
+            ("Age eq 5L", "Age is an int32, and 5L is an int64"),
+            ("PartitionKey eq 'a' and Mail eq 'b'", "no entity has a property Mail; Email is meant"),
+            ("partitionkey eq 'a'", "no entity has a property partitionkey; PartitionKey is meant"),
+            ("Xyzzy eq 'a'", "no entity has a property Xyzzy"),
+            ("Age eq 5", None),
+            ("Age eq 5 and Timestamp ge datetime'2026-01-01T00:00:00Z'", None),
+        ],
+    )
+    def test_matches_nothing_if_a_name_or_a_type_is_wrong(self, text: str, reason: str | None) -> None:
+        said = found(asked(EMPLOYEES, Query("it", filter=text, rate=5), QueryClass.TABLE_SCAN, examined=20_000))
+        mistakes = [each.says for each in said if each.rule == "filter-mistake"]
+        assert [f"but {reason}: this condition is false" in each for each in mistakes] == [True] * bool(reason)
+        # No index helps it
+        assert reason is None or [each.rule for each in said] == ["filter-mistake"]
+
+    @pytest.mark.parametrize(("text", "returned"), [("Age eq '5'", 0), ("Age eq 5", 400), ("Age lt '5'", 20_000)])
+    def test_is_measured_as_the_engine_answers_it(self, text: str, returned: float) -> None:
+        of = replace(EMPLOYEES, queries=(Query("it", filter=text, rate=5),))
+        (measured,) = measure(Design("Staff", (of,)))
+        assert measured.returned == pytest.approx(returned, rel=0.05)
+
+
+class TestResultsThatTheCallerSorts:
+    BY_HIRING = Query("it", {"Department": "="}, order="-HiredAt", take=10, rate=1)
+
+    @pytest.mark.parametrize(("examined", "expected"), [(13, [Severity.NOTE]), (10, []), (300, [Severity.WARNING])])
+    def test_are_found_even_if_there_are_few(self, examined: float, expected: list[Severity]) -> None:
+        measured = asked(EMPLOYEES, self.BY_HIRING, QueryClass.PARTITION_SCAN, examined=examined, returned=examined)
+        assert [each.severity for each in found(measured)] == expected
+
+    def test_are_none_if_the_key_has_the_order(self) -> None:
+        of = replace(EMPLOYEES, key=Key("{Department}", "{HiredAt:inverted}_{EmployeeId:06d}"))
+        assert found(asked(of, self.BY_HIRING, QueryClass.RANGE, examined=13, returned=13)) == []

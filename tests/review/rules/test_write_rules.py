@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -151,8 +152,22 @@ class TestDeletes:
         assert [each.severity for each in found(done(of, write))] == expected
 
     def test_that_are_declared_count_too(self) -> None:
-        write = Write("fire", "delete", rate=1)
+        write = Write("fire", "delete", rate=0.2)
         assert reported(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
+
+    def test_of_entities_that_last_less_than_a_day_are_right(self) -> None:
+        """Tasks that are done leave no table that could be dropped."""
+        assert found(done(EMPLOYEES, Write("fire", "delete", rate=1))) == []
+
+    @pytest.mark.parametrize(("share", "expected"), [(0.3, []), (0.95, ["delete-by-entity"])])
+    def test_of_some_entities_are_no_cleanup(self, share: float, expected: list[str]) -> None:
+        """Users who no longer follow others leave most rows of a growing table; those that expire leave none."""
+        growing = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, growth=6e6))
+        writes = (
+            done(growing, Write("follow", "insert", rate=0.2)),
+            done(growing, Write("leave", "delete", rate=0.2 * share)),
+        )
+        assert [each.rule for each in found(*writes) if each.rule == "delete-by-entity"] == expected
 
     def test_of_tables_are_right(self) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "table"), pattern="period_tables")
@@ -173,3 +188,58 @@ class TestGrowth:
         assert reported(found(done(EMPLOYEES, write))) == [("growth-mismatch", "Employees")]
         gone = Write("fire", "delete", rate=0.0099)
         assert found(done(EMPLOYEES, write), done(EMPLOYEES, gone)) == []
+
+    def test_that_has_no_end_is_compared_with_the_writes_too(self) -> None:
+        of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 10**9, {"Id": Field("guid")}, 4e7))
+        said = found(done(of, Write("log", "insert", rate=30)))
+        assert reported(said) == [("growth-mismatch", "Log"), ("unbounded-growth", "Log")]
+        # Which figure is right is a question, and nothing that a change could decide
+        assert said[0].better.endswith("?")
+
+
+class TestALargePartition:
+    @pytest.mark.parametrize(
+        ("count", "skew", "expected"),
+        [
+            (4 * 10**9, 0.0, [Severity.WARNING]),
+            (4 * 10**8, 0.0, [Severity.NOTE]),
+            (3 * 10**8, 0.0, []),
+            (3 * 10**8, 1.0, [Severity.NOTE]),
+        ],
+    )
+    def test_is_that_of_the_most_frequent_value(self, count: int, skew: float, expected: list[Severity]) -> None:
+        fields = {**EMPLOYEES.shape.fields, "Department": Field(distinct=40, skew=skew)}
+        of = replace(EMPLOYEES, key=Key("{Department}", "{EmployeeId:012d}"), shape=Shape("Employee", count, fields))
+        assert [each.severity for each in found(sets=[of])] == expected
+
+    def test_is_none_of_partitions_that_multiply(self) -> None:
+        own = Shape("Employee", 4 * 10**9, EMPLOYEES.shape.fields)
+        assert found(sets=[replace(EMPLOYEES, key=Key("{EmployeeId:012d}", "row"), shape=own)]) == []
+
+
+class TestAnOverwrite:
+    FIELDS: ClassVar = {
+        "Ship": Field("int32"),
+        "SeenAt": Field("datetime", order="rising"),
+        "Latitude": Field("double"),
+        "Calls": Field("int32"),
+        "CallCount": Field("int32"),
+        "Track": Field(size=9_000),
+    }
+    SHIPS = DeclaredSet("Ships", "Ships", Key("{Ship:09d}", "last"), Shape("Ship", 1000, FIELDS))
+
+    @pytest.mark.parametrize(
+        ("changes", "rules"),
+        [
+            (("SeenAt", "Latitude"), []),
+            (("Latitude",), ["lost-update"]),
+            (("SeenAt", "CallCount"), ["lost-update"]),
+            (("SeenAt", "Track"), ["lost-update"]),
+            ((), ["lost-update"]),
+        ],
+    )
+    def test_loses_changes_unless_it_stores_what_was_seen_last(
+        self, changes: tuple[str, ...], rules: list[str]
+    ) -> None:
+        write = Write("see", "update", changes, rate=1, writers=4, overwrite=True)
+        assert [each.rule for each in found(done(self.SHIPS, write))] == rules

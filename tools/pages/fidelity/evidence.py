@@ -51,6 +51,8 @@ def in_words(evidence: str) -> str:
 
     >>> in_words("docs:lease-blob")
     '[documented](https://learn.microsoft.com/rest/api/storageservices/lease-blob)'
+    >>> in_words("recorded:2017 and 2020")
+    'recorded (2017 and 2020)'
     >>> in_words("azurite#1947")
     '[Azurite 1947](https://github.com/Azure/Azurite/issues/1947)'
 
@@ -58,9 +60,11 @@ def in_words(evidence: str) -> str:
     """
     if evidence in WORDS:
         return WORDS[evidence]
+    if evidence.startswith("recorded:"):
+        return f"recorded ({evidence.removeprefix('recorded:')})"
     if evidence.startswith("docs:"):
         slug = evidence.removeprefix("docs:")
-        return f"[{'documented' if slug in READ else 'said to be documented'}]({DOCS}{slug})"
+        return f"[{'documented' if slug in READ else 'documented?'}]({DOCS}{slug})"
     if found := re.fullmatch(r"azurite#(\d+)", evidence):
         return f"[Azurite {found[1]}]({AZURITE}{found[1]})"
     if found := re.fullmatch(r"([\w.-]+/([\w.-]+))#(\d+)", evidence):

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from tools import DATA, ROOT
+from tools import ROOT
+from tools.pages.fidelity import recordings
 from tools.pages.fidelity.evidence import in_words
 from tools.pages.fidelity.rows import Row, Section, sections
 from tools.pages.fidelity.suite import Test, deviations, exclusions, tests
-from tools.pages.markdown import table
+from tools.pages.markdown import folded, introduction, table
 
 PAGE = "docs/fidelity-evidence.md"
-_INTRODUCTION = DATA / "introductions" / "fidelity-evidence.md"
+_PLACES = {False: "what-differs", True: "what-is-missing"}
+"""Where the summary says what the engine does instead."""
 
 
 def render(root: Path = ROOT) -> str:
@@ -22,7 +24,15 @@ def render(root: Path = ROOT) -> str:
     found = sections()
     known = _named(root, found)
     parts = [
-        _INTRODUCTION.read_text(encoding="utf-8").format(azurite=azurite_version(root), all=len(list(all_rows(found)))),
+        introduction(
+            "fidelity-evidence",
+            azurite=azurite_version(root),
+            all=len(list(all_rows(found))),
+            exchanges=f"{recordings.FIGURES['exchanges']:,}",
+            compared=f"{recordings.compared():,}",
+            set_aside=recordings.set_aside(),
+            differences=recordings.differences(),
+        ),
         *_body(found, known),
         *_left_out(root),
     ]
@@ -58,41 +68,36 @@ def _body(found: list[Section], known: Mapping[str, Test]) -> Iterator[str]:
         yield f"## {part}"
         for section in within:
             yield f"### {section.number}. {section.title}"
-            yield table(
-                ("", "The service", "The in-memory engine", "Azurite", "Known from", "Tests"),
-                (_cells(row, known) for row in section.rows),
+            rows = [_cells(row, known) for row in section.rows]
+            source = f"[Tests of each behavior](data/fidelity/{section.file})"
+            yield folded(
+                f"{len(rows)} behaviors", table(("", "The service", "Engine", "Azurite", "Known from"), rows), source
             )
-            yield _tests_of(section)
 
 
 def _cells(row: Row, known: Mapping[str, Test]) -> tuple[str, ...]:
-    engine = "the same" if row.is_same else f"**lacks it**: {row.engine}" if row.lacks else row.engine
-    evidence = ", ".join(map(in_words, row.evidence))
-    return row.number, row.service, engine, _azurite(row, known), evidence, str(len(row.tests) or "not tested")
+    engine = "" if row.is_same else f"[{'lacks it' if row.lacks else 'differs'}](fidelity.md#{_PLACES[row.lacks]})"
+    evidence = ", ".join([*map(in_words, row.evidence), *([] if row.tests else ["not tested"])])
+    return row.number, row.service, engine, _azurite(row, known), evidence
 
 
 def _azurite(row: Row, known: Mapping[str, Test]) -> str:
     """Return the behavior of Azurite: as the row states, otherwise from the marks of the row's tests."""
     named = [known[name] for name in row.tests if name in known]
     if row.azurite:
-        return row.azurite
-    if met := dict.fromkeys(deviation for test in named for deviation in test.deviations):
-        return "; ".join(f"*{deviation.name}*: {deviation.reason}" for deviation in met)
-    return "the same" if any(test.on_azurite for test in named) else "not compared"
-
-
-def _tests_of(section: Section) -> str:
-    lines = [f"- {row.number}: " + ", ".join(f"`{name}`" for name in row.tests) for row in section.rows if row.tests]
-    if not lines:
-        return ""
-    return "\n".join(["<details><summary>Tests</summary>", "", *lines, "", "</details>"])
+        return "" if row.azurite == "the same" else row.azurite
+    if met := dict.fromkeys(deviation.name for test in named for deviation in test.deviations):
+        return ", ".join(f"*{name}*" for name in met)
+    return "" if any(test.on_azurite for test in named) else "?"
 
 
 def _left_out(root: Path) -> Iterator[str]:
     yield "## Deviations of Azurite"
     yield "A conformance test that depends on one of these deviations does not run on Azurite, and names the deviation."
     marks = deviations(root).values()
-    yield table(("Deviation", "What Azurite does"), sorted((mark.name, mark.reason) for mark in marks))
+    heads = ("Deviation", "What Azurite does")
+    yield folded(f"{len(marks)} deviations", table(heads, sorted((mark.name, mark.reason) for mark in marks)))
     yield "The comparison of random operations ignores these differences, or does not send the operation to Azurite."
-    compared = [(f"`{path}`", each.name, each.reason) for path, each in exclusions(root)]
-    yield table(("Where", "Difference", "What Azurite does"), compared)
+    for path, of_file in groupby(exclusions(root), key=lambda found: found[0]):
+        rows = [(each.name, each.reason) for _, each in of_file]
+        yield folded(f"{len(rows)} in <code>{path}</code>", table(heads, rows))

@@ -46,9 +46,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """The behaviors of one subject."""
+    """The behaviors of one subject.
+
+    :param file: the name of the file of the rows
+    """
 
     number: int
+    file: str
     part: str
     title: str
     rows: tuple[Row, ...]
@@ -62,7 +66,7 @@ def sections() -> list[Section]:
         for each in subject["section"]:
             number = len(found) + 1
             rows = (_row(f"{number}.{index}", row) for index, row in enumerate(each["rows"], 1))
-            found.append(Section(number, subject["part"], each["title"], tuple(rows)))
+            found.append(Section(number, path.name, subject["part"], each["title"], tuple(rows)))
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools import ROOT
+from tools.pages.fidelity import recordings
 from tools.pages.fidelity.page import all_rows, azurite_version
 from tools.pages.fidelity.rows import Row, Section, sections
 from tools.pages.fidelity.suite import deviations, exclusions
@@ -25,11 +26,18 @@ def render(root: Path = ROOT) -> str:
         "other": sum(_differs(row) for row in rows),
         "untested": sum(not row.tests for row in rows),
         "inferred": sum("inferred" in row.evidence for row in rows),
-        "recorded": sum("recorded" in row.evidence for row in rows),
+        "recorded": sum(any(item.startswith("recorded") for item in row.evidence) for row in rows),
         "tests": f"{len({test for row in rows for test in row.tests}):,}",
         "azurite": azurite_version(root),
         "deviations": len(deviations(root)),
         "exclusions": len(list(exclusions(root))),
+        "shares": recordings.shares(),
+        "exchanges": f"{recordings.FIGURES['exchanges']:,}",
+        "compared": f"{recordings.compared():,}",
+        "common": f"{sum(counts['exchanges'] for counts in recordings.FIGURES['common']['engine'].values()):,}",
+        "status": recordings.share_of_engine("status"),
+        "body": recordings.share_of_engine("body"),
+        "headers": recordings.share_of_engine("headers"),
     }
     return page(
         introduction(

@@ -47,10 +47,13 @@ class Plain:
 
 
 class Patterned:
-    """The set stores the copies. A message that it sends first names the copies that a crash may leave stale."""
+    """The set stores the copies. A message that it sends first names the copies that a crash may leave stale.
+
+    The index is unique: the set reserves an email before it writes the employee.
+    """
 
     def __init__(self, storage: Any) -> None:
-        self.by_email = InterPartitionIndex(Key("email", "{Email}"))
+        self.by_email = InterPartitionIndex(Key("email", "{Email}"), unique=True)
         by_number = Key("empid", "{EmployeeId:06d}")
         self.employees = EntitySet(storage, "Employees", by_number, derived=[self.by_email])
         self.worker = Worker(storage, [self.employees.reconciler()])
@@ -79,7 +82,8 @@ def problems(engine: Engine) -> Iterator[str]:
         if count > 1:
             yield f"{count} employees have the email {email}, and it finds only one of them."
     emails = {properties["Email"]: row for (partition, row), properties in rows.items() if partition == "empid"}
-    copies = {row for partition, row in rows if partition == "email"}
+    # A reservation finds nothing until the employee has been written
+    copies = {row for (partition, row), stored in rows.items() if partition == "email" and "IntentId" not in stored}
     for email in sorted(emails.keys() - copies):
         yield f"Employee {emails[email]} cannot be found by email: {email} has no copy."
     for email in sorted(copies - emails.keys()):

@@ -14,7 +14,7 @@ from tablepatterns_explore import Counterexample, Explored, World, explore
 
 from . import chat, employees, iot, log, orders, stock
 from .design import Action, Design, Fields
-from .process import Process, decisions_of
+from .process import SEND, Process, decisions_of
 
 DESIGNS = {module.__name__.rpartition(".")[2]: module.DESIGN for module in (employees, orders, iot, chat, log, stock)}
 SIDES = ("plain", "patterned")
@@ -22,6 +22,8 @@ LEASE = 61
 """Seconds after which the messages of a process that crashed are visible."""
 _OWN = ("WriteId", "IntentId", "Members")
 _MAX_TEXT = 240
+_MAX_STEPS = 40
+_METHODS = frozenset({"designs", "choose", "begin", "decide", "read", "work", "advance", "explore", "race_step"})
 
 
 class Side:
@@ -134,11 +136,14 @@ class Playground:
         self.design: Design = employees.DESIGN
         self.sides: dict[str, Side] = {}
         self.passed = 0
-        self._race: SteppedRace | None = None
+        self._races: dict[str, SteppedRace] = {}
 
     async def answer(self, question: str) -> str:
         """Call a method, both as JSON: its name and arguments, and what it returns."""
         method, arguments = json.loads(question)
+        # It may come from a link that another person wrote
+        if method not in _METHODS:
+            raise ValueError(f"the playground has no method {method!r}")
         found = getattr(self, method)(*arguments)
         return json.dumps(await found if inspect.isawaitable(found) else found)
 
@@ -163,7 +168,7 @@ class Playground:
     async def choose(self, name: str) -> dict[str, Any]:
         """Start with a design and two new accounts."""
         await self.close()
-        self.design, self.passed, self._race = DESIGNS[name], 0, None
+        self.design, self.passed, self._races = DESIGNS[name], 0, {}
         self.sides = {side: Side(self.design, side) for side in SIDES}
         for side in self.sides.values():
             await side.prepare()
@@ -171,6 +176,7 @@ class Playground:
 
     async def begin(self, method: str, fields: Fields) -> dict[str, Any]:
         """Start a write in both accounts; each waits before its first request."""
+        self._check(method, self.design.writes)
         for side in self.sides.values():
             await side.close()
             side.mark()
@@ -188,6 +194,7 @@ class Playground:
 
     async def read(self, method: str, fields: Fields) -> dict[str, Any]:
         """Run a query in both accounts, and show what it returns and costs."""
+        self._check(method, self.design.reads)
         for side in self.sides.values():
             before = len(side.engine.ledger.records)
             process = await side.run(method, fields)
@@ -197,6 +204,11 @@ class Playground:
             answer = "nothing" if process.result in (None, {}, []) else _text(process.result)
             side.answer = {"call": call_of(method, fields), "text": answer, "cost": cost}
         return self.state()
+
+    @staticmethod
+    def _check(method: str, actions: Iterable[Action]) -> None:
+        if method not in {action.method for action in actions}:
+            raise ValueError(f"the design has no method {method!r}")
 
     async def work(self) -> dict[str, Any]:
         """Start a worker in the account that has one; it waits before its first request."""
@@ -214,21 +226,27 @@ class Playground:
             side.engine.clock.advance(seconds)
         return self.state()
 
-    def explore(self, side: str) -> dict[str, Any]:
-        """Explore one variant, and return what the explorer finds, with the schedule that fails, if any, to step."""
+    async def explore(self, side: str) -> dict[str, Any]:
+        """Explore one variant, and return what the explorer finds, and how many requests there are to step through.
+
+        These are of the schedule that fails; if none does, of the order that failed for the other variant.
+        """
         try:
             found = _explore(self.design, side)
-            count = f"{'all ' if found.exhaustive else ''}{found.schedules + found.pruned} schedules"
-            return {"text": f"Consistent in {count} with at most one preemption.", "steps": 0}
         except Counterexample as error:
-            steps = decisions_of(error.schedule)
-            self._race = SteppedRace(self.design, side, steps)
-            return {"text": str(error).partition("\n")[0].partition(": ")[2], "steps": len(steps)}
+            race = SteppedRace(self.design, side, decisions_of(error.schedule))
+            text, is_consistent = str(error).partition("\n")[0].partition(": ")[2], False
+        else:
+            failed = next(iter(self._races.values()), None)
+            race = await failed.with_variant(side) if failed else SteppedRace(self.design, side, [])
+            count = f"{'all ' if found.exhaustive else ''}{found.schedules + found.pruned} schedules"
+            text, is_consistent = f"Consistent in {count} with at most one preemption.", True
+        self._races[side] = race
+        return {"text": text, "isConsistent": is_consistent, "steps": len(race.steps)}
 
-    async def race_step(self, number: int) -> dict[str, Any]:
-        """Show the schedule after this many steps."""
-        assert self._race is not None  # noqa: S101 - the page has no button without one
-        return await self._race.after(number)
+    async def race_step(self, side: str, number: int) -> dict[str, Any]:
+        """Show the schedule of a variant after this many steps."""
+        return await self._races[side].after(number)
 
     def state(self) -> dict[str, Any]:
         """Return the state of the page."""
@@ -252,28 +270,49 @@ class SteppedRace:
     """A schedule, stepped request by request."""
 
     def __init__(self, design: Design, side: str, steps: list[tuple[str, str]]) -> None:
-        self._design, self._side, self._steps = design, side, steps
+        self._design, self._side, self.steps = design, side, steps
+
+    async def with_variant(self, name: str) -> SteppedRace:
+        """Return the same order of processes with another variant, to the end of each."""
+        side = Side(self._design, name)
+        await side.prepare()
+        actors = self._begin(side)
+        steps = list[tuple[str, str]]()
+        try:
+            for process in actors.values():
+                await process.wait()
+            for actor, decision in [*self.steps, *((name, SEND) for name in actors for _ in range(_MAX_STEPS))]:
+                if actors[actor].pending is not None:
+                    steps.append((actor, decision))
+                    await actors[actor].decide(decision)
+        finally:
+            for process in actors.values():
+                await process.close()
+        return SteppedRace(self._design, name, steps)
+
+    def _begin(self, side: Side) -> dict[str, Process]:
+        return {name: side.begin(method, fields, name) for name, (method, fields) in self._design.race.actors.items()}
 
     async def after(self, number: int) -> dict[str, Any]:
         """Return what is stored after this many steps, and what each process has sent."""
         side = Side(self._design, self._side)
         await side.prepare()
-        actors = {name: side.begin(method, fields, name) for name, (method, fields) in self._design.race.actors.items()}
+        actors = self._begin(side)
         events: list[dict[str, Any]] = []
         try:
-            for actor, decision in self._steps[:number]:
+            for actor, decision in self.steps[:number]:
                 side.mark()
                 process = actors[actor]
                 await process.decide(decision)
                 events = [*events, {"who": actor, **process.events[-1]}]
-            is_over = number == len(self._steps)
+            is_over = number == len(self.steps)
             for process in actors.values():
                 await process.wait()
                 if is_over:
                     await process.finish()
             state = side.state()
             waiting = {name: process.pending or process.state for name, process in actors.items()}
-            following = None if is_over else self._steps[number][0]
+            following = None if is_over else self.steps[number][0]
             return {"number": number, "events": events, "waiting": waiting, "next": following, **state}
         finally:
             for process in actors.values():
@@ -328,7 +367,8 @@ def _row(partition: str, key: str, properties: str) -> dict[str, Any]:
 
 
 def _properties(properties: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_text(value)}" for name, value in properties.items() if name not in _OWN)
+    shown = [f"{name}={_text(value)}" for name, value in properties.items() if name not in _OWN]
+    return ", ".join([*shown, *(["reserved"] if "IntentId" in properties else [])])
 
 
 def _text(value: Any) -> str:

@@ -52,7 +52,11 @@ _CRASH: Final[Events] = (
             ("decide", "patterned", SEND),
         ),
     ),
-    ("Both processes write the employee.", (("decide", "plain", SEND), ("decide", "patterned", SEND))),
+    (
+        "Both processes write the employee. Before that, tablepatterns reserves the new address, so that no other "
+        "employee can take it.",
+        (("decide", "plain", SEND), ("decide", "patterned", SEND), ("decide", "patterned", SEND)),
+    ),
     (
         "Both processes are killed before they write the other row. The new address finds no employee.",
         (
@@ -69,11 +73,12 @@ _REPAIR: Final[Events] = (
         (("advance", LEASE), ("work",), ("decide", "patterned", SEND)),
     ),
     (
-        "The worker reads the employee again, and inserts the row that is missing.",
+        "The worker reads the employee again, and completes the row of the new address.",
         (("decide", "patterned", SEND), ("decide", "patterned", SEND), ("decide", "patterned", SEND)),
     ),
     (
-        "It deletes the stale row, checks that the employee has not changed since, and deletes the message.",
+        "It deletes the row of the old address, checks that the employee has not changed since, and deletes the "
+        "message.",
         (("decide", "patterned", "finish"),),
     ),
     (

@@ -1,10 +1,12 @@
-"""Keep log data in append blobs, one hour each, instead of in tables."""
+"""Keep log data in append blobs, one hour each, instead of in tables; also that of Python's `logging`."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
@@ -15,14 +17,11 @@ from uuid import UUID, uuid4
 
 from ... import limits
 from ...argument_types import check_least, checked
-from ...errors import BadInput, BlobChanged, LimitExceeded
-from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, recipe, stream
+from ...errors import BadDesign, BadInput, BlobChanged, LimitExceeded
+from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, is_sync, recipe, stream
 from ...sdk.container import BlobFacts, Container
-from .entry import HOUR, LogEntry, LogName, check_service, in_utc, moment_of
-from .entry import MAX_NUMBER as MAX_NUMBER
-from .entry import prefixes as prefixes
-from .writer import BLOCK_BYTES as BLOCK_BYTES
-from .writer import Block, Buffer, Line, Segment, Segments, blocks
+from .entry import HOUR, LogEntry, LogName, check_service, in_utc, is_level, moment_of, prefixes
+from .writer import BLOCK_BYTES, Block, Buffer, Line, Segment, Segments, blocks
 
 PIECE_BYTES: Final = 4 * limits.MIB
 _ATTEMPTS: Final = 5
@@ -198,15 +197,15 @@ class BlobLog(Pattern[Account_co]):
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
         entry_filter = _EntryFilter(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
-            hour: list[tuple[LogName, BlobFacts]] = []
+            hour: list[_Blob] = []
             async for name, facts in self._blobs(prefix):
-                if hour and name.hour != hour[0][0].hour:
-                    async for entry in _merge_entries(self.container, hour, entry_filter):
+                if hour and name.hour != hour[0].name.hour:
+                    async for entry in _merge_entries(hour):
                         yield entry
                     hour = []
                 if facts.size and not entry_filter.rules_out(facts.metadata):
-                    hour.append((name, facts))
-            async for entry in _merge_entries(self.container, hour, entry_filter):
+                    hour.append(_Blob(self.container, name, facts, entry_filter))
+            async for entry in _merge_entries(hour):
                 yield entry
 
     @recipe
@@ -228,8 +227,8 @@ class BlobLog(Pattern[Account_co]):
             expired.append(facts.name)
         names = iter(expired)
         dropped = 0
-        while some := list(islice(names, _DELETED_TOGETHER)):
-            dropped += sum(await self.account.gather(*map(self.container.delete, some), independent=True))
+        while batch := list(islice(names, _DELETED_TOGETHER)):
+            dropped += sum(await self.account.gather(*map(self.container.delete, batch), independent=True))
         return dropped
 
     async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:
@@ -280,6 +279,87 @@ class BlobLog(Pattern[Account_co]):
         await cast("BlobLog[Account]", bound_async(self)).close()
 
 
+class BlobLogHandler(logging.Handler):
+    """Write the records of Python loggers to a blob log.
+
+    >>> from tablepatterns import connect
+    >>> log = BlobLog(connect(), "logs", "shop")
+    >>> logger = logging.getLogger("shop.orders")
+    >>> logger.propagate = False
+    >>> handler = BlobLogHandler(log)
+    >>> logger.addHandler(handler)
+    >>> start = log.account.now()
+    >>> logger.warning("order %d is late", 4711)
+    >>> logger.error("order %d is lost", 4712)
+    >>> [(entry.level, entry.message) for entry in log.between(start)]
+    [('WARNING', 'order 4711 is late'), ('ERROR', 'order 4712 is lost')]
+    >>> logger.removeHandler(handler)
+
+    An entry has the record's level name (or `Level 35` if the name is not valid in a log), the text that the handler's
+    formatter returns, tracebacks included, and the field `logger`. Its instant comes from the clock of the log's
+    account.
+
+    The handler is thread-safe. `logging.shutdown`, which Python calls at exit, writes the buffer. Records of the Azure
+    SDK (`azure` and below), and records that a thread logs while the handler writes, are left out, since logging them
+    would produce more of them. Errors go to `handleError`, as in `logging`, and are never raised.
+
+    Nothing is written in the background, so a record below `flush_level`, and those of a failed write, wait in the
+    buffer for the next one. If threads must not wait for the network, put a `logging.handlers.QueueHandler` in front.
+
+    Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
+
+    :param log: a log on a sync account
+    :param level: the lowest level to log
+    :param flush_level: a record of this level or above is written at once, with the whole buffer
+    :raises BadDesign: the log is on an async account
+
+    Guide: log data anti-pattern.
+    """
+
+    @checked
+    def __init__(
+        self, log: BlobLog[BlockingAccount], level: int | str = logging.NOTSET, *, flush_level: int = logging.ERROR
+    ) -> None:
+        if not is_sync(log.account):
+            raise BadDesign("log", log, "logging is not async, and this log is", "pass a log on a sync account")
+        super().__init__(level)
+        self.log = log
+        self.flush_level = flush_level
+        self._writing = threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append a record to the log."""
+        if record.name.partition(".")[0] == "azure" or getattr(self._writing, "here", False):
+            return
+        with self._handling_errors(record):
+            level = record.levelname if is_level(record.levelname) else f"Level {record.levelno}"
+            self.log.append(level, self.format(record), fields={"logger": record.name})
+            if record.levelno >= self.flush_level:
+                self.log.flush()
+
+    def flush(self) -> None:
+        """Write the buffer."""
+        with self._handling_errors(logging.makeLogRecord({"name": __name__, "msg": "the log could not be written"})):
+            self.log.flush()
+
+    def close(self) -> None:
+        """Write the buffer, and close the log."""
+        with self._handling_errors(logging.makeLogRecord({"name": __name__, "msg": "the log could not be closed"})):
+            self.log.close()
+        super().close()
+
+    @contextmanager
+    def _handling_errors(self, record: logging.LogRecord) -> Generator[None, None, None]:
+        """Report errors of a record, and ignore records that libraries log in this thread until then."""
+        self._writing.here = True
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - logging must not raise, whether a formatter or the network fails
+            self.handleError(record)
+        finally:
+            self._writing.here = False
+
+
 @dataclass(frozen=True)
 class _EntryFilter:
     """Which entries a reader asks for; `levels` is None for all."""
@@ -300,10 +380,6 @@ class _EntryFilter:
     def matches(self, entry: LogEntry) -> bool:
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
-    def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
-        """Return an instant that no matching entry of a blob of that hour precedes."""
-        return max(_instant(metadata, "first") or hour, self.earliest)
-
 
 def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
     try:
@@ -315,9 +391,11 @@ def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
 class _Blob:
     """The matching entries of a blob, up to its size at listing, which cuts no entry, since each append is atomic."""
 
-    def __init__(self, container: Container, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
+    def __init__(self, container: Container, name: LogName, facts: BlobFacts, entry_filter: _EntryFilter) -> None:
+        self.name = name
+        self.earliest = max(_instant(facts.metadata, "first") or name.hour, entry_filter.earliest)
+        """An instant that no matching entry precedes."""
         self._container = container
-        self._name = facts.name
         self._end = facts.size
         self._wanted = entry_filter
         self._read = 0
@@ -331,7 +409,7 @@ class _Blob:
 
     async def _read_piece(self) -> None:
         length = min(PIECE_BYTES, self._end - self._read)
-        piece = await self._container.download(self._name, offset=self._read, length=length)
+        piece = await self._container.download(str(self.name), offset=self._read, length=length)
         if not piece:
             # It was deleted since it was listed
             self._read = self._end
@@ -360,23 +438,13 @@ def _text(line: bytes) -> str:
 _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
 
 
-async def _merge_entries(
-    container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], entry_filter: _EntryFilter
-) -> AsyncIterator[LogEntry]:
+async def _merge_entries(blobs: Iterable[_Blob]) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 
     Entries with the same instant are sorted by the number of their blob. A blob is opened when its first entry may be
     next. An entry that was written twice, because the first response was lost, has the same instant and id.
     """
-    heads: list[_Head] = [
-        (
-            entry_filter.earliest_entry(facts.metadata, name.hour),
-            name.number,
-            _Blob(container, facts, entry_filter),
-            None,
-        )
-        for name, facts in blobs
-    ]
+    heads: list[_Head] = [(blob.earliest, blob.name.number, blob, None) for blob in blobs]
     heapify(heads)
     instant: datetime | None = None
     yielded_ids: set[UUID] = set()

@@ -7,8 +7,7 @@ import json
 import threading
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -236,8 +235,12 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         plan.renew(await self._replan(run, at_stake) if run.planner.looks_up else at_stake)
         if not plan.unconfirmed:
             return
-        with _retrying(run.planner):
+        try:
             await self._submit_next(run, plan, len(plan.unconfirmed))
+        except LoadStopped as stopped:
+            if not run.planner.lost_race(stopped.error):
+                raise
+            raise Overtaken from stopped.error
 
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
@@ -246,7 +249,7 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         )
         for before, after in zip(plans, replanned, strict=True):
             if after is None:
-                run.tally.found_stored(before.position)
+                run.tally.note_stored([before.position], already_stored=1)
         return [plan for plan in replanned if plan is not None]
 
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
@@ -255,7 +258,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
             rows = await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
         except AzureError as error:
             raise LoadStopped(error, chunk.position_of(getattr(error, "index", None))) from error
-        run.tally.committed([entity_plan.position for entity_plan in chunk.entities], chunk.stored_bytes)
+        positions = [entity_plan.position for entity_plan in chunk.entities]
+        run.tally.note_stored(positions, transactions=1, bytes=chunk.stored_bytes)
         return rows
 
 
@@ -373,18 +377,12 @@ class Tally:
         with self._lock:
             self.progress = replace(self.progress, partitions=self.progress.partitions + 1)
 
-    def committed(self, positions: Collection[int], stored_bytes: int) -> None:
+    def note_stored(self, positions: Collection[int], **counts: int) -> None:
+        """Note that entities are stored, and add to counts of the progress."""
         with self._lock:
-            now = self.progress
-            mark = now.mark.with_done(positions)
-            counts = {"transactions": now.transactions + 1, "bytes": now.bytes + stored_bytes}
-            self._change(replace(now, entities=mark.done, mark=mark, **counts))
-
-    def found_stored(self, position: int) -> None:
-        with self._lock:
-            now = self.progress
-            mark = now.mark.with_done([position])
-            self._change(replace(now, entities=mark.done, already_stored=now.already_stored + 1, mark=mark))
+            mark = self.mark.with_done(positions)
+            sums = {name: getattr(self.progress, name) + count for name, count in counts.items()}
+            self._change(replace(self.progress, entities=mark.done, mark=mark, **sums))
 
     def fail(self, error: Exception) -> None:
         """Stop the load; the first error is the one that is raised."""
@@ -395,17 +393,6 @@ class Tally:
         self.progress = progress
         if self._report is not None:
             check_has_run("progress", self._report(progress))
-
-
-@contextmanager
-def _retrying(planner: Planner) -> Generator[None, None, None]:
-    """Convert a lost race to `Overtaken`, which is retried."""
-    try:
-        yield
-    except LoadStopped as stopped:
-        if not planner.lost_race(stopped.error):
-            raise
-        raise Overtaken from stopped.error
 
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:

@@ -57,11 +57,6 @@ class PlannedEntity:
         return self.steps[0].operation.key
 
     @property
-    def is_one_transaction(self) -> bool:
-        is_small = len(self.steps) <= limits.MAX_TRANSACTION_OPERATIONS and self.payload < limits.MAX_TRANSACTION_BYTES
-        return is_small and len(self.rows) == len(self.steps)
-
-    @property
     def memory(self) -> int:
         """The approximate number of bytes it holds in memory until it is written, values for blobs included."""
         if not self.write.before:
@@ -154,30 +149,17 @@ class Planner:
         self._mode = mode
         self._pace = max_per_second
         self._resumed = resumed
-        self._sharing = tuple(
+        self.sharing = tuple(
             derived for derived in entity_set.derived if derived.shares_rows and not derived.is_eventual
         )
+        """What entities of a partition share rows of, so that chunks are planned one after the other."""
         looked_up = (derived.looked_up for derived in entity_set.derived if isinstance(derived, LookedUpFields))
         self._ignored_fields = frozenset(entity_set.key.fields).union(*looked_up)
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether entities of a partition share rows, so that chunks are planned one after the other."""
-        return bool(self._sharing)
-
-    @property
-    def looks_up(self) -> bool:
-        """Whether `replan` reads the entity."""
-        return self.needs_stored or self._may_be_stored
-
-    @property
-    def _may_be_stored(self) -> bool:
-        return self._mode == "insert" and self._resumed
-
-    @property
-    def needs_stored(self) -> bool:
+        self._may_be_stored = mode == "insert" and resumed
+        self.needs_stored = mode == "insert_or_replace" and bool(entity_set.derived)
         """Whether the operations depend on the stored entity, because old derived rows must be deleted."""
-        return self._mode == "insert_or_replace" and bool(self._entity_set.derived)
+        self.looks_up = self.needs_stored or self._may_be_stored
+        """Whether `replan` reads the entity."""
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
         """Plan the write of an entity that is not stored yet."""
@@ -218,13 +200,16 @@ class Planner:
             # Nothing depends on the stored entity, so the service's upsert is enough
             steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
         entity_plan = PlannedEntity(position, encoded, steps)
-        if not entity_plan.is_one_transaction:
+        is_small = (
+            len(steps) <= limits.MAX_TRANSACTION_OPERATIONS and entity_plan.payload < limits.MAX_TRANSACTION_BYTES
+        )
+        if not is_small or len(entity_plan.rows) < len(steps):
             check_transaction([step.operation for step in steps])
         return entity_plan
 
     async def _steps(self, write: Write) -> list[Step]:
         """Return the operations on the entity's own rows; shared rows are planned later, and only checked here."""
-        for derived in self._sharing:
+        for derived in self.sharing:
             # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
                 derived.affected_keys(write.change)
@@ -340,7 +325,7 @@ class PartitionPlan:
         if not self._written.isdisjoint(entity.rows):
             current = await self._planner.replan(entity) or entity
         steps = current.steps
-        if self._planner.shares_rows:
+        if self._planner.sharing:
             steps = await all_steps(pending, current.write, steps)
         if not chunk.add(current, steps):
             if not chunk.entities:

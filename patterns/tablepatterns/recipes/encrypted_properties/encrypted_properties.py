@@ -132,12 +132,6 @@ class _BlindIndex:
                 hashes[hashed] = self._digest(place + to_bytes(name, value))
         return hashes
 
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        for name in fields:
-            if name not in self.names:
-                rule = f"the fields with a blind index are {', '.join(self.names) or 'none'}"
-                raise BadInput("field", name, rule, "declare one with blind={...}, or omit the field")
-
     def _digest(self, content: bytes) -> str:
         return hmac.new(self._key, content, hashlib.sha256).digest()[:_HASH_BYTES].hex()
 
@@ -181,7 +175,7 @@ class EncryptedProperties(PropertyMapping):
     :param blind_key: the key of the hashes: at least 32 random bytes, to be protected like the other keys
     :param require: whether reading rejects a plain value that should be encrypted
     :raises BadDesign: a name cannot be encrypted, there is no key, or a property with a blind index is not encrypted
-    :raises ModuleNotFoundError: the extra `encrypt` is not installed
+    :raises ModuleNotFoundError: the package `cryptography` is not installed, as in a browser
 
     Guide: encrypting table data (client side).
     """
@@ -259,7 +253,10 @@ class EncryptedProperties(PropertyMapping):
         :raises BadInput: a property has none
         """
         values_by_name = fields_of(values, fields)
-        self._blind.check_fields(values_by_name)
+        for name in values_by_name:
+            if name not in self._blind.names:
+                rule = f"the fields with a blind index are {', '.join(self._blind.names) or 'none'}"
+                raise BadInput("field", name, rule, "declare one with blind={...}, or omit the field")
         return self._blind.hashes(table, values_by_name)
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:

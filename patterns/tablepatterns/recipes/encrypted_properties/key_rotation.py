@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 
 from ...argument_types import checked
@@ -16,7 +17,9 @@ from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
 from ...filters import Filter
-from ...jobs.walk import Mark, PageReader, TablePage, Walk, WalkReport, read_pages
+from ...jobs.ranges import PageReader
+from ...jobs.walk import Mark, TablePage, Walk, WalkReport, read_pages
+from ...jobs.workers import Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
@@ -97,6 +100,7 @@ class KeyRotation(Pattern[Account_co]):
         progress: Callable[[RotationProgress], None] | None = None,
         max_per_second: float | None = None,
         retry_for: float = RETRY_FOR,
+        workers: int | Workers | None = None,
     ) -> RotationProgress:
         """Read all entities, and re-encrypt those that are not current.
 
@@ -104,6 +108,8 @@ class KeyRotation(Pattern[Account_co]):
         :param progress: called after each page of the table, with a token that resumes from there
         :param max_per_second: how many entities to rewrite a second, evenly spaced; None for no limit
         :param retry_for: the seconds to keep retrying an entity while others write it
+        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
+            returns the set
         :raises BadInput: `max_per_second` is not above zero
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
@@ -127,8 +133,10 @@ class KeyRotation(Pattern[Account_co]):
             stale = [key for key, stored in stored_rows if not self.encrypted.is_current(stored, key)]
             return RotationProgress(len(stored_rows), sum(await pool.map(rewrite, stale)))
 
-        walk = Walk("rotate", self._readers([rows.table.name]), rotate_page, RotationProgress())
-        return await walk.run(pool.pace, Mark(walk.name, 0, resume), progress, lambda mark, _: mark.token)
+        name, readers = rows.table.name, self._readers([rows.table.name])
+        walk = Walk(f"rotate {name.lower()}", readers, rotate_page, RotationProgress())
+        call = partial(_rotate, max_concurrency=self.max_concurrency, retry_for=retry_for)
+        return await walk.run(pool, resume, progress, workers, call)
 
     @recipe
     async def in_use(self) -> dict[str, int]:
@@ -191,3 +199,8 @@ class _Reader:
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
         return await self.table.page(where, size=size, token=token, select=self.names)
+
+
+def _rotate(entity_set: Any, *, max_concurrency: int, **options: Any) -> Any:
+    """Rotate in another process, which has its own set."""
+    return KeyRotation(entity_set, max_concurrency=max_concurrency).rotate(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, ClassVar, Final, TypeAlias, cast
@@ -13,12 +14,11 @@ from ...argument_types import checked
 from ...edm import entity_size, value_size
 from ...entity import typed
 from ...entity_set.mapping import Action, Encoded, Fields, Place, PropertyMapping
-from ...errors import BadDesign, BadProperty, LargeValueMissing
-from ...limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
+from ...errors import BadDesign, BadProperty, LargeValueMissing, LimitExceeded
+from ...limits import BLOB_NAME_MAX_LENGTH, MAX_STRING_BYTES, SYSTEM_PROPERTIES
 from ...models.annotations import StoredBy, Streamed, annotated
 from ...sdk.container import Container
 from ...sdk.queue import check_queue_name
-from .blobs import BlobName, is_link, linked
 
 _ROOM: Final = 1024
 """Room for the write id, and a margin, since the service's exact formula is not published."""
@@ -27,6 +27,13 @@ _ADDRESS: Final = 100
 _LENGTH: Final = 4
 """The part of a value's size that is not its bytes."""
 
+ORPHAN: Final = ".orphan"
+"""The suffix of an orphan mark's name, after the name of the blob."""
+_SEGMENT: Final = r"[A-Za-z0-9_~-]+"
+_NAME: Final = re.compile(rf"([a-z0-9]{{3,63}})/({_SEGMENT})/({_SEGMENT})/({_SEGMENT})/([0-9a-f]{{32}})\.(bin|txt)")
+_LINK: Final = re.compile(rf"https?://[^/?#\s]+/(?:[^/?#\s]+/)?([a-z0-9$-]{{3,63}})/({_NAME.pattern})")
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_-]")
+_SPELLED: Final = re.compile(r"(?:~[0-9A-F]{2})+")
 
 Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 
@@ -130,7 +137,7 @@ class LargeProperties(PropertyMapping):
                 continue
             value = stored[name]
             blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
-            before.append(_Sending(container, str(blob), name, value))
+            before.append(_sending(container, str(blob), name, value))
             stored[name] = container.blob_url(str(blob))
         return Encoded(stored, tuple(before))
 
@@ -202,27 +209,23 @@ def _link_size(name: str, place: Place) -> int:
     return 1024 + 2 * len(str(BlobName(place.table, place.key, name, "0" * 32, is_text=False)))
 
 
-class _Sending:
-    """The upload of the value of a property, carried out once even if its transaction is retried."""
+def _sending(container: Container, blob: str, name: str, value: Any) -> Action:
+    """Return the upload of the value of a property, which is carried out once even if its transaction is retried."""
+    is_done = False
 
-    def __init__(self, container: Container, blob: str, name: str, value: Any) -> None:
-        self._container = container
-        self._blob = blob
-        self._name = name
-        self._value = value
-        self._is_done = False
-
-    async def __call__(self) -> None:
-        if self._is_done:
+    async def send() -> None:
+        nonlocal is_done
+        if is_done:
             return
-        content: Any = self._value
-        content_type: str | None = None
-        if isinstance(self._value, Upload):
-            content, content_type = self._value.content(self._name), self._value.content_type
-        elif isinstance(self._value, str):
-            content, content_type = self._value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
-        await self._container.upload(self._blob, content, content_type=content_type)
-        self._is_done = True
+        content, content_type = value, None
+        if isinstance(value, Upload):
+            content, content_type = value.content(name), value.content_type
+        elif isinstance(value, str):
+            content, content_type = value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8"
+        await container.upload(blob, content, content_type=content_type)
+        is_done = True
+
+    return send
 
 
 async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:
@@ -288,3 +291,82 @@ def _position(content: Any) -> int | None:
 
 def _is_read_once(content: Any) -> bool:
     return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")
+
+
+@dataclass(frozen=True)
+class BlobName:
+    """The name of a blob: the table, whose case does not count, the entity, the property, and 32 hexadecimal digits."""
+
+    table: str
+    key: tuple[str, str]
+    field: str
+    id: str
+    is_text: bool
+
+    def __str__(self) -> str:
+        parts = (self.table.lower(), *map(escaped, (*self.key, self.field)), self.id)
+        return "/".join(parts) + (".txt" if self.is_text else ".bin")
+
+    @classmethod
+    def parse(cls, text: str) -> BlobName | None:
+        """Parse a blob's name, or return None if it is not the name of a large value."""
+        match = _NAME.fullmatch(text)
+        if not match:
+            return None
+        table, partition_key, row_key, field, number, ending = match.groups()
+        try:
+            key = (_unescaped(partition_key), _unescaped(row_key))
+            return cls(table, key, _unescaped(field), number, ending == "txt")
+        except ValueError:
+            return None
+
+    def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
+        return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
+
+    def check(self) -> BlobName:
+        """Return this name, or reject it if it is too long, with the suffix of an orphan mark."""
+        length = len(str(self)) + len(ORPHAN)
+        if length > BLOB_NAME_MAX_LENGTH:
+            rule = f"a blob's name, which includes the entity's keys, has at most {BLOB_NAME_MAX_LENGTH} characters"
+            raise LimitExceeded(f"characters of the name for {self.field}", length, rule, "use shorter keys")
+        return self
+
+
+def escaped(text: str) -> str:
+    """Return a text as a segment of a blob's name, which is reversible and never empty."""
+    return _ESCAPED.sub(_spelled, text) or "~"
+
+
+def is_link(value: object) -> bool:
+    """Return whether a value looks like the address of a large value, in any account or container."""
+    return isinstance(value, str) and _LINK.fullmatch(value) is not None
+
+
+def linked(value: object, container: str) -> BlobName | None:
+    """Return the name of the blob that a property has the address of, or None if it has no address.
+
+    The host is ignored: a table and its blobs may have been copied to another account.
+    """
+    match = _LINK.fullmatch(value) if isinstance(value, str) else None
+    name = BlobName.parse(match[2]) if match else None
+    if match and name and match[1] != container:
+        text = f"{name.field} of the entity {name.key} is in the container {match[1]!r}, not in {container!r}"
+        raise LargeValueMissing(f"{text}; use that container, or copy the blobs")
+    return name
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return "".join(f"~{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def _unescaped(text: str) -> str:
+    if text == "~":
+        return ""
+    plain = _SPELLED.sub(lambda match: _read(match.group()), text)
+    if escaped(plain) != text:
+        raise ValueError(f"{text!r} is not a segment of a name")
+    return plain
+
+
+def _read(spelled: str) -> str:
+    return bytes.fromhex(spelled.replace("~", "")).decode("utf-8", "surrogatepass")

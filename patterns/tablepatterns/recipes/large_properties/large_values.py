@@ -16,13 +16,14 @@ from ...entity_set.internals import adapter_or_none, check_read_from, mappings_o
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...jobs.walk import WalkReport
 from ...recipe import Account_co, Pattern, recipe, stream
-from ...sdk.container import ABSENT
+from ...sdk.container import ABSENT, BlobFacts
 from ..stored_entities import StoredEntities, entity_rows
 from ..wide_entity.wide_entity import WideEntity
-from .blobs import ORPHAN, Batch, ListedBlob, batches, linked, prefix_of
-from .large_properties import LargeProperties
+from .large_properties import ORPHAN, BlobName, LargeProperties, linked
 
 DAY: Final = timedelta(days=1)
+BATCH: Final = 1000
+"""The minimum number of blobs in a batch, unless the partition has fewer."""
 
 
 @dataclass(frozen=True)
@@ -189,13 +190,12 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         missing: list[BlobReference] = []
         foreign: list[BlobReference] = []
         async for row in self._rows.table.query(None, select=self._selected()):
-            key = self._rows.key_of(row)
-            foreign += [
-                BlobReference(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own
-            ]
-            for blob in self._links(row) if key else ():
-                referenced.add(blob)
-                if key and blob not in blobs_by_name and (reference := await self._missing(key, blob)):
+            for address, is_own in self._addresses(row):
+                if not is_own:
+                    foreign.append(address)
+                    continue
+                referenced.add(address.blob)
+                if address.blob not in blobs_by_name and (reference := await self._missing(address)):
                     missing.append(reference)
         unnamed = [
             blob for name, blob in sorted(blobs_by_name.items()) if name not in referenced and blob.since <= since
@@ -239,8 +239,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         where = self._rows.where({blob.name.key for blob in batch.blobs})
         referenced: set[str] = set()
         async for row in self._rows.table.query(where, select=self._selected()):
-            if self._rows.key_of(row):
-                referenced.update(self._links(row))
+            referenced.update(self._links(row))
         return frozenset(
             referenced | await self._blobs_moved([blob for blob in batch.blobs if str(blob.name) not in referenced])
         )
@@ -253,40 +252,41 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         link_lists = await self.account.gather(*map(self._links_of, keys), independent=True)
         return {blob for links in link_lists for blob in links}
 
-    async def _missing(self, key: Keys, blob: str) -> BlobReference | None:
-        """Return the reference, if the entity still has the address and the blob still does not exist."""
-        links = await self._links_of(key)
-        if blob not in links or await self.container.facts(blob) is not None:
+    async def _missing(self, address: BlobReference) -> BlobReference | None:
+        """Return an address, if its entity still has it and the blob still does not exist."""
+        links = await self._links_of(address.key)
+        if address.blob not in links or await self.container.facts(address.blob) is not None:
             return None
-        return BlobReference(key, links[blob], blob)
+        return links[address.blob]
 
-    async def _links_of(self, key: Keys) -> dict[str, str]:
-        """Return the blobs that an entity currently has the addresses of, with their properties."""
+    async def _links_of(self, key: Keys) -> dict[str, BlobReference]:
+        """Return the addresses that an entity currently has of its own blobs, by their names."""
         rows = await self._rows.rows_of(key, self.large.fields)
-        return {blob: name for row in rows for blob, name in self._links(row).items()}
+        return {blob: address for row in rows for blob, address in self._links(row).items()}
 
-    def _links(self, row: Entity) -> dict[str, str]:
-        """Return the entity's own blobs that a row has the addresses of, with their properties."""
-        return {blob: name for blob, name, is_own in self._addresses(row) if is_own}
+    def _links(self, row: Entity) -> dict[str, BlobReference]:
+        """Return the addresses that a row has of the entity's own blobs, by their names."""
+        return {address.blob: address for address, is_own in self._addresses(row) if is_own}
 
-    def _addresses(self, row: Entity) -> Iterator[tuple[str, str, bool]]:
-        """Yield the blobs that a row has the addresses of, the property, and whether the entity owns the blob."""
+    def _addresses(self, row: Entity) -> Iterator[tuple[BlobReference, bool]]:
+        """Yield the addresses of blobs in a row of an entity, and whether the entity owns the blob."""
         key, table = self._rows.key_of(row), self._rows.table.name
-        for name in self.large.fields if key else ():
+        if key is None:
+            return
+        for name in self.large.fields:
             blob = linked(row.get(name), self.large.container)
-            if not key or blob is None:
+            if blob is None:
                 continue
             is_own = blob.is_of(table, key, name)
             # If the blob belongs to the row's own keys, the row is not a part, but an entity of another set
             if is_own or not blob.is_of(table, keys_of(row), name):
-                yield str(blob), name, is_own
+                yield BlobReference(key, name, str(blob)), is_own
 
-    async def _batches(self) -> AsyncIterator[Batch]:
+    def _batches(self) -> AsyncIterator[Batch]:
         """Yield the blobs of the entities' large values by partition, with their marks."""
         rows, fields = self._rows, self.large.fields
-        blobs = self.container.blobs(prefix_of(rows.table.name))
-        async for batch in batches(blobs, lambda name: name.field in fields and rows.fits(name.key)):
-            yield batch
+        blobs = self.container.blobs(f"{rows.table.name.lower()}/")
+        return batches(blobs, lambda name: name.field in fields and rows.fits(name.key))
 
     @property
     def _rows(self) -> StoredEntities:
@@ -308,3 +308,49 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
             if mapping is not self.large and name in mapping.fields:
                 rule = f"it is one of the {mapping.name}, which are read as a whole"
                 raise BadInput("name", name, rule, "read it with the entity")
+
+
+@dataclass(frozen=True)
+class ListedBlob:
+    """A blob with the time of its last change, and the time when it was marked as an orphan, if it was."""
+
+    name: BlobName
+    since: datetime
+    marked: datetime | None = None
+
+
+@dataclass
+class Batch:
+    """Blobs of entities of one partition."""
+
+    partition_key: str
+    blobs: list[ListedBlob] = field(default_factory=list[ListedBlob])
+    stray_marks: list[str] = field(default_factory=list[str])
+    """Marks without a blob, left by a collection that crashed."""
+
+    def add(self, name: BlobName, facts: BlobFacts) -> None:
+        """Add a blob, or the mark of the previous blob."""
+        if not facts.name.endswith(ORPHAN):
+            self.blobs.append(ListedBlob(name, facts.modified_at))
+        elif self.blobs and self.blobs[-1].name == name:
+            self.blobs[-1] = replace(self.blobs[-1], marked=facts.modified_at)
+        else:
+            self.stray_marks.append(facts.name)
+
+
+async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
+    """Yield blobs, sorted by name, in batches of one partition; those of an entity are in one. Others are skipped."""
+    batch: Batch | None = None
+    key: tuple[str, str] | None = None
+    async for facts in blobs:
+        name = BlobName.parse(facts.name.removesuffix(ORPHAN))
+        if name is None or not is_ours(name):
+            continue
+        if batch is None or name.key[0] != batch.partition_key or (len(batch.blobs) >= BATCH and name.key != key):
+            if batch is not None:
+                yield batch
+            batch = Batch(name.key[0])
+        key = name.key
+        batch.add(name, facts)
+    if batch is not None:
+        yield batch

@@ -18,37 +18,33 @@ _HOT: Final = 0.5
 
 
 class Request(Protocol):
-    """One request, such as a record of the in-memory engine's ledger, or of your own logs."""
+    """One request, such as a record of the in-memory engine's ledger, or of your own logs.
+
+    :param table: the table, or None for other requests
+    :param partition: the PartitionKey, or None if the request was not for a single partition
+    :param moment: when it was sent
+    :param status: the HTTP status; 503 if it was throttled
+    :param examined: how many entities the service read
+    :param written: how many entities it wrote or deleted
+    """
 
     @property
-    def table(self) -> str | None:
-        """The table, or None for other requests."""
-        ...
+    def table(self) -> str | None: ...
 
     @property
-    def partition(self) -> str | None:
-        """The PartitionKey, or None if the request was not for a single partition."""
-        ...
+    def partition(self) -> str | None: ...
 
     @property
-    def moment(self) -> Ticks:
-        """When it was sent."""
-        ...
+    def moment(self) -> Ticks: ...
 
     @property
-    def status(self) -> int:
-        """The HTTP status; 503 if it was throttled."""
-        ...
+    def status(self) -> int: ...
 
     @property
-    def examined(self) -> int:
-        """How many entities the service read."""
-        ...
+    def examined(self) -> int: ...
 
     @property
-    def written(self) -> int:
-        """How many entities it wrote or deleted."""
-        ...
+    def written(self) -> int: ...
 
 
 @dataclass(frozen=True)

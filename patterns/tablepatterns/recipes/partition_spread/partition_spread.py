@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import heapq
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
+from itertools import chain
+from string import Formatter
 from typing import Any, cast
 
 from ...argument_types import check_least, checked
@@ -23,14 +28,14 @@ from ...entity_set.internals import adapter_or_none
 from ...entity_set.model_layer import ModelLayer
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.shared_rows import Lists, Totals
-from ...errors import BadDesign, BadInput
+from ...errors import BadDesign, BadInput, EntityAlreadyExists
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
 from ...recipe import Account_co, SetProfile, check_key_order, recipe, set_profile_of
-from ...sdk.table import Page
-from .buckets import Buckets, SpreadTable
-from .merge_sorted import merge_sorted
+from ...sdk.operation import Operation
+from ...sdk.page_token import EntityPage, PageQuery
+from ...sdk.table import Page, Table
 
 _SETTINGS = "_spread"
 """The PartitionKey of the entities with bucket settings; no bucket starts with it."""
@@ -181,9 +186,21 @@ class PartitionSpread(SetCalls[Account_co, E]):
         self.entity_set._question(parts[0])
         # The first pages are read concurrently, and would each check the settings
         await self._table.check()
-        queries = [partial(self.entity_set._page, part, size) for part in parts]
-        async for entity in merge_sorted(self.account, queries, _row_key, max_concurrency=self.max_concurrency):
+        buckets = [_Bucket(partial(self.entity_set._page, part, size)) for part in parts]
+        firsts = await self.account.gather(
+            *(bucket.following() for bucket in buckets), max_concurrency=self.max_concurrency
+        )
+        # One page of each bucket is in memory; no two heads have one number, so entities are never compared
+        heads = [(ordinal(row.row_key or ""), number, row) for number, row in enumerate(firsts) if row is not None]
+        heapq.heapify(heads)
+        while heads:
+            _, number, entity = heads[0]
             yield cast("E", entity)
+            following = await buckets[number].following()
+            if following is None:
+                heapq.heappop(heads)
+            else:
+                heapq.heapreplace(heads, (ordinal(following.row_key or ""), number, following))
 
     async def _page(self, selection: Selection, size: int, token: str | None) -> Page[E]:
         parts = self._parts(selection)
@@ -266,5 +283,119 @@ class PartitionSpread(SetCalls[Account_co, E]):
         return f"<PartitionSpread {self.entity_set.table.name} {self.key!r} buckets={self.buckets.count}>"
 
 
-def _row_key(entity: Entity) -> str:
-    return ordinal(entity.row_key or "")
+class SpreadTable(Table):
+    """A table that can be read and written only with its own bucket settings.
+
+    The settings are stored in one entity: read before the first request, and inserted before the first write. So no
+    process looks for an entity, or stores one, in a bucket where others do not expect it.
+
+    :param key: the PartitionKey and RowKey of the settings; no other entity may have them
+    """
+
+    def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
+        super().__init__(table._client, table._hook, table._requests)
+        self._key = key
+        self._settings = settings
+        self._is_checked = False
+
+    async def check(self) -> bool:
+        """Return whether the settings are stored. Cost: 1 transaction, until they are."""
+        if not self._is_checked:
+            self._is_checked = self._agrees(await super().get(*self._key))
+        return self._is_checked
+
+    async def declare(self) -> None:
+        """Store the settings, if they are not stored yet. Cost: 1 transaction, or 2 the first time."""
+        if await self.check():
+            return
+        keys = dict(zip(("PartitionKey", "RowKey"), self._key, strict=True))
+        try:
+            await super().submit(Operation.insert(keys | dict(self._settings)))
+            self._is_checked = True
+        except EntityAlreadyExists:
+            self._is_checked = self._agrees(await super().get(*self._key))
+
+    def _agrees(self, row: Entity | None) -> bool:
+        if row is None:
+            return False
+        stored = {name: row.get(name) for name in self._settings}
+        if stored != self._settings:
+            rule = f"the table {self.name!r} has the settings {stored}, so entities would be in other buckets"
+            raise BadDesign("spread", dict(self._settings), rule, "use those, or load the entities into another table")
+        return True
+
+    async def drop(self) -> None:
+        """Delete the table with all its entities and settings. Cost: 1 transaction."""
+        self._is_checked = False
+        await super().drop()
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        await self.declare()
+        return await super().submit(*operations)
+
+    async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
+        await self.check()
+        return await super().get(partition_key, row_key, select)
+
+    async def read_page(self, query: PageQuery) -> EntityPage:
+        await self.check()
+        return await super().read_page(query)
+
+
+class Buckets:
+    """Compute an entity's bucket from the values of some key fields.
+
+    Programs in other languages can compute it too: format each value as in the key, join them with NUL, encode as
+    UTF-8, and take SHA-256. The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
+
+    >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
+    >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})
+    8
+    """
+
+    def __init__(self, key: Key, count: int, by: Sequence[str]) -> None:
+        check_least("buckets", count, 1, BadDesign)
+        if not by:
+            raise BadDesign("by", by, "no field determines the bucket", "name fields of the key")
+        formats = _formats(key)
+        for name in by:
+            if name not in formats:
+                raise BadDesign("by", name, "it is not a field of the key", f"use some of {', '.join(key.fields)}")
+        self.count = count
+        self.by = tuple(by)
+        self._texts = {name: Key(formats[name], "", max_units=key.max_units) for name in by}
+
+    def of(self, fields: Mapping[str, object]) -> int:
+        """Return the number of the bucket, from 0."""
+        texts = (self._texts[name].format({name: fields.get(name)})[0] for name in self.by)
+        digest = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count
+
+
+def _formats(key: Key) -> dict[str, str]:
+    """Return a template for each field alone, with its width, which `Key.formats` leaves out."""
+    pieces = chain.from_iterable(map(Formatter().parse, (key.partition_template, key.row_template)))
+    return {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for _, name, spec, _ in pieces if name}
+
+
+class _Bucket:
+    """The entities of one bucket that were read and not yielded yet.
+
+    :param read: returns the first page, or the one that a token continues
+    """
+
+    def __init__(self, read: Callable[[str | None], Awaitable[Page[Entity]]]) -> None:
+        self._read = read
+        self._token: str | None = None
+        self._has_started = False
+        self._entities: deque[Entity] = deque()
+
+    async def following(self) -> Entity | None:
+        """Return the next entity; None at the end. Cost: 1 transaction per page, none for an entity that was read."""
+        while not self._entities:
+            if self._has_started and self._token is None:
+                return None
+            page = await self._read(self._token)
+            self._has_started, self._token = True, page.token
+            self._entities.extend(page.items)
+        return self._entities.popleft()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
+from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ...argument_types import check_least, checked
@@ -203,11 +204,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             check_within(name, period_set.derived)
             check_unnamed(period_set.table, "period tables")
         key = period_set.key if isinstance(period_set, EntitySet) else period_set.rows
-        period_set.table = PeriodTable(
-            period_set.table,
-            lambda operation: self._check_write(start, key, operation),
-            lambda: self._check_drop(start),
-        )
+        check_write, check_drop = partial(self._check_write, start, key), partial(self._check_drop, start)
+        period_set.table = PeriodTable(period_set.table, check_write, check_drop)
         return period_set
 
     def _check_write(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
@@ -249,8 +247,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if start < self._retention.first_kept(self.account.now()):
             return None
         own_key = self.key if selection.via is None else selection.via.key
-        inner = self._entity_set(start)
-        return await _located(inner, inner._one(selection._replace(fields=_known(own_key, selection.fields))))
+        own = selection._replace(fields=_known(own_key, selection.fields))
+        return await self._located(selection.fields, lambda inner: inner._one(own))
 
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
         self._current_set._question(selection)
@@ -273,41 +271,40 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> Entity:
         stamped = {self.at: self.account.now()} | without_none(entity)
-        inner = self._set_of(stamped, stamped)
-        if isinstance(inner, LogTail):
-            log: LogTail[Account] = inner
-            return await log.append(stamped, retry_for=retry_for)
-        return await _located(inner, inner._create(stamped, retry_for))
+
+        async def create(inner: EntitySet[Account]) -> Entity:
+            if isinstance(inner, LogTail):
+                log: LogTail[Account] = inner
+                return await log.append(stamped, retry_for=retry_for)
+            return await inner._create(stamped, retry_for)
+
+        return await self._located(stamped, create, stamped)
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> Entity:
-        inner = self._set_of(entity, entity if changes is None else None)
-        return await _located(inner, inner._change(entity, changes, retry_for))
+        whole = entity if changes is None else None
+        return await self._located(entity, lambda inner: inner._change(entity, changes, retry_for), whole)
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
-        inner = self._set_of(entity)
-        await _located(inner, inner._remove(entity, retry_for))
+        await self._located(entity, lambda inner: inner._remove(entity, retry_for))
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> Entity:
-        inner = self._set_of(entity, None if in_part else entity)
-        return await _located(inner, inner._upsert(entity, retry_for, in_part=in_part))
+        whole = None if in_part else entity
+        return await self._located(entity, lambda inner: inner._upsert(entity, retry_for, in_part=in_part), whole)
 
     async def _overwrite(
         self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float
     ) -> Entity:
-        inner = self._set_of(entity, entity if changes is None else None)
-        return await _located(inner, inner._overwrite(entity, changes, etag, retry_for))
+        whole = entity if changes is None else None
+        return await self._located(entity, lambda inner: inner._overwrite(entity, changes, etag, retry_for), whole)
 
     async def _remove_any(self, entity: Mapping[str, Any], etag: str, retry_for: float) -> None:
-        inner = self._set_of(entity)
-        await _located(inner, inner._remove_any(entity, etag, retry_for))
+        await self._located(entity, lambda inner: inner._remove_any(entity, etag, retry_for))
 
     async def _update(self, change: Modify, key: Fields, retry_for: float) -> Entity:
-        inner = self._set_of(key)
-        return await _located(inner, inner._update(change, _known(self.key, key), retry_for))
+        return await self._located(key, lambda inner: inner._update(change, _known(self.key, key), retry_for))
 
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> Entity:
-        inner = self._set_of(entity)
-        return await _located(inner, inner._rename(entity, fields, retry_for))
+        return await self._located(entity, lambda inner: inner._rename(entity, fields, retry_for))
 
     def _key_of(self, entity: Mapping[str, Any]) -> Fields:
         return _known(self.key, entity)
@@ -315,14 +312,20 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     def _reject_derived(self, call: str) -> NoReturn:
         self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
 
-    def _set_of(self, fields: Fields, whole: Fields | None = None) -> EntitySet[Account]:
-        """Return the set of an entity's period; the model of the set must accept the fields to write in `whole`."""
+    async def _located(
+        self, fields: Fields, call: Callable[[EntitySet[Account]], Awaitable[T]], whole: Fields | None = None
+    ) -> T:
+        """Await a call of the set of an entity's period; its errors name the table.
+
+        :param whole: the fields to write, which the model of the set must accept
+        """
         start = self.period.start(self._moment(fields))
-        entity_set = self._entity_set(start)
+        inner = self._entity_set(start)
         adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))
         if adapter is not None and whole is not None:
             adapter.check(whole)
-        return entity_set
+        with locating(inner.location):
+            return await call(inner)
 
     @recipe
     async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -379,20 +382,16 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
             allow = max(allow, QueryClass.PARTITION_SCAN)
-            where = self._within(earliest, latest, where)
+            bounds: Filter = prop(self.at) >= earliest
+            if latest is not None:
+                bounds = bounds & (prop(self.at) <= latest)
+            where = bounds if where is None else bounds & where
         key_fields = fields_of(span, fields_of(key, fields))
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if backwards else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
-
-    def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
-        """Return the filter for an instant that is not part of the key."""
-        span: Filter = prop(self.at) >= earliest
-        if latest is not None:
-            span = span & (prop(self.at) <= latest)
-        return span if where is None else span & where
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
@@ -424,11 +423,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         partition_fields = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
         starts = await self._periods_to_read() if partition_fields else []
-        return await self.account.gather(
-            *(self._newest(starts, count, fields) for fields in partition_fields),
-            max_concurrency=max_concurrency,
-            independent=True,
-        )
+        reads = (self._newest(starts, count, fields) for fields in partition_fields)
+        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
 
     def _check_newest_first(self, count: int) -> None:
         check_least("count", count, 0)
@@ -467,17 +463,12 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if not isinstance(series_set, DataSeries):
             rule = "its tables hold entities, and only a DataSeries has points"
             raise BadInput("factory", self.table_prefix, rule, "use range(), or return a DataSeries from the factory")
-        key_fields = fields_of(key, fields)
-        windows = [
-            (
-                start,
-                slots,
-                series_set.fields_at(self.at, start, key_fields) if self.at in series_set.key.fields else key_fields,
-            )
-            for start, slots in slots_before(self.period, series_set.points, count, until)
-        ]
-        for _, _, series_key in windows:
+        key_fields, names_period = fields_of(key, fields), self.at in series_set.key.fields
+        windows: list[tuple[datetime, Sequence[int], Mapping[str, Any]]] = []
+        for start, slots in slots_before(self.period, series_set.points, count, until):
+            series_key = series_set.fields_at(self.at, start, key_fields) if names_period else key_fields
             series_set.key.format(series_key)
+            windows.append((start, slots, series_key))
 
         async def read(start: datetime, slots: Sequence[int], series_key: Mapping[str, Any]) -> list[Any]:
             if not self.is_kept(start):
@@ -519,11 +510,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if cutoff > clock:
             rule = f"it is after the current time {clock.isoformat()}, so some periods may still be written"
             raise BadInput("now", now, rule, "omit it, or pass an instant in the past")
-        return [
-            period_start
-            for period_start in await self._existing(None, None)
-            if period_start < self._retention.first_kept(cutoff)
-        ]
+        first = self._retention.first_kept(cutoff)
+        return [start for start in await self._existing(None, None) if start < first]
 
     @recipe
     async def drop_expired(self, now: datetime | None = None) -> list[str]:
@@ -586,9 +574,3 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return those fields that are part of a key, without the instant that only determines the table."""
     return {name: fields[name] for name in fields if name in key.fields}
-
-
-async def _located(inner: EntitySet[Account], call: Awaitable[T]) -> T:
-    """Await a call of the set of a period; its errors name the table."""
-    with locating(inner.location):
-        return await call

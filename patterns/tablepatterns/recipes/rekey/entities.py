@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from ...entity import Entity, identify, reading_of, remember, without_none
 from ...entity_set.calls import SetCalls
@@ -32,14 +32,8 @@ from ...recipe import Account, Account_co, located, recipe
 from ...retry import check_retry_for
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter
+from .dual_writer import Act, DualWriter, Phase, State
 from .mirror import same
-from .phase import Phase, State
-
-if TYPE_CHECKING:
-    from .dual_writer import Act
-
-T = TypeVar("T")
 
 
 class _Read(NamedTuple):
@@ -110,9 +104,9 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         super().__init__(cast("Account_co", writer.account))
         self._writer = writer
         self._identity = identity
+        self._key_fields = tuple(dict.fromkeys((*writer.old_set.key.fields, *writer.new_set.key.fields)))
         if adapter is not None:
-            fields = tuple(dict.fromkeys((*writer.old_set.key.fields, *writer.new_set.key.fields)))
-            self._layer = ModelLayer(RekeyAdapter(adapter, identity, fields), self)
+            self._layer = ModelLayer(RekeyAdapter(adapter, identity, self._key_fields), self)
 
     def without_model(self) -> RekeyedEntities[Account_co]:
         """Return these entities without the model: calls take and return entities, with values as they are stored."""
@@ -341,13 +335,9 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     def _check_known(self, fields: Mapping[str, Any]) -> None:
         for name in fields:
-            if not any(name in entity_set.key.fields for entity_set in self._sets(State())):
+            if name not in self._key_fields:
                 rule = f"the keys have the fields {', '.join(self._key_fields)}"
                 raise BadKey(name, fields[name], rule, "leave it out")
-
-    @property
-    def _key_fields(self) -> list[str]:
-        return [*dict.fromkeys(name for entity_set in self._sets(State()) for name in entity_set.key.fields)]
 
     async def _check_readable(self, entity_set: EntitySet[Account]) -> None:
         if not await self._writer.is_readable(entity_set):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Generic, cast
 from uuid import uuid4
@@ -24,18 +25,17 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, se
 from ...entity_set.moves import declare_move
 from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
+from ...jobs.workers import Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .difference import Difference, RekeyProgress, RekeyReport
-from .dual_writer import DualWriter
+from .dual_writer import DualWriter, Phase, PhaseStore, State
 from .entities import RekeyedEntities
 from .fence import fenced_table
-from .mirror import Claim
-from .phase import Phase, PhaseStore, State
+from .mirror import Claim, Difference, RekeyProgress, RekeyReport
 
 _BATCH = 100
 """How many entities a message of the copier names."""
@@ -206,6 +206,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
+        workers: int | Workers | None = None,
     ) -> RekeyReport:
         """Copy the entities of the old table that have no copy yet, while writers keep running.
 
@@ -220,12 +221,14 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
         :param retry_for: the seconds to keep retrying while others write the same entity
+        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
+            returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
 
         Guide: writing efficiently.
         """
-        pool = Pool(self.account, max_per_second, max_concurrency)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
         await self._require(Phase.COPYING)
@@ -238,7 +241,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        return await walk.run(pool.pace, resume, progress)
+        call = partial(_copy, max_concurrency=max_concurrency, retry_for=retry_for)
+        return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
     async def verify(
@@ -501,7 +505,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(verification.mark.walk, [rows.primaries for rows in sets], compare_page, RekeyReport())
-        report = await walk.run(pool.pace, verification.mark, progress, verification.token)
+        report = await walk.run(pool, verification.mark, progress, token_of=verification.token)
         if verification.is_clean and report.is_clean:
             await self._keep_verified(verification.id)
         return report
@@ -622,3 +626,8 @@ def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
     digest = blake2b("\n".join(keys).encode(), digest_size=4).hexdigest()
     names = (entity_set.table.name.lower()[:20] for entity_set in (old_set, new_set))
     return f"{'-'.join(names)}-{digest}"
+
+
+def _copy(move: Any, **options: Any) -> Any:
+    """Copy in another process, which has its own object."""
+    return move.copy(**options)

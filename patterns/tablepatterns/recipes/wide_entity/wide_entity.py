@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
@@ -46,14 +46,7 @@ from ..wide_parts import (
     Layout,
     Part,
     Stored,
-    batches,
-    merge_operations,
-    payload_of,
-    publishing,
-    rewritten,
     stored,
-    stored_after_write,
-    unpublished,
 )
 
 PART: Final = "WidePart"
@@ -206,7 +199,6 @@ class WideEntity(SetCalls[Account_co, E]):
 
     @property
     def location(self) -> str:
-        """The table that errors name."""
         return f"table {self.table.name}"
 
     async def _one(self, selection: Selection) -> E | None:
@@ -216,7 +208,9 @@ class WideEntity(SetCalls[Account_co, E]):
         self.key.format(fields)
         names = None if selection.select is None else self._mappings.stored(selection.select)
         value = await self._part_with(names or (), fields) or await self._stored(fields, retry_for, names)
-        return self._entity(value, await self._decoded(value)) if value.parts else None
+        if not value.parts:
+            return None
+        return self._entity(value, await self._mappings.decode_at(self._place(value), value.fields))
 
     def _items(self, selection: Selection, size: int) -> AsyncGenerator[E, None]:
         self._reject("range", "the rows of an entity are read together, one entity at a time", "use get or get_many")
@@ -242,9 +236,6 @@ class WideEntity(SetCalls[Account_co, E]):
 
     async def _remove(self, entity: Mapping[str, Any], retry_for: float) -> None:
         await self._delete(self._read_state(entity)[0].stored)
-
-    def _key_of(self, entity: Mapping[str, Any]) -> Fields:
-        return self._key_fields(entity)
 
     async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
         self._check_condition(etag)
@@ -297,22 +288,17 @@ class WideEntity(SetCalls[Account_co, E]):
     async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:
         return await rows_at_once(self.table, where, select)
 
-    async def _decoded(self, value: Stored) -> dict[str, Any]:
-        if not self._mappings.mappings:
-            return value.fields
-        return await self._mappings.decode_at(self._place(value), value.fields)
-
     def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
         key = value.partition_key, value.first
         room, read = MAX_PARTS * self._layout.part_bytes, None if value.is_whole else ()
         return Place(self.account, self.table.name, key, room=room, read=read)
 
-    def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
+    def _key_of(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: entity[name] for name in self.key.fields if entity.get(name) is not None}
 
     def _empty(self, fields: Mapping[str, Any]) -> Stored:
-        return Stored(*self._rows.format(self._key_fields(fields) | {PART: 1}))
+        return Stored(*self._rows.format(self._key_of(fields) | {PART: 1}))
 
     def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         fixed = (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID)
@@ -335,7 +321,7 @@ class WideEntity(SetCalls[Account_co, E]):
         new_properties = self._properties(entity)
         encoded = await self._encoded(old, new_properties, into)
         parts = self._layout.arrange(encoded.fields, old.places)
-        now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
+        now = await self._put(old, parts, old.rewritten(parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
         return self._entity(now, new_properties if self._mappings.mappings else now.fields, into)
 
@@ -343,14 +329,14 @@ class WideEntity(SetCalls[Account_co, E]):
         if not encoded.fields:
             return old
         parts = self._layout.arrange(old.fields | encoded.fields, old.places)
-        return await self._put(old, parts, merge_operations(old, parts, encoded.fields), encoded.before, retry_for)
+        return await self._put(old, parts, old.merged(parts, encoded.fields), encoded.before, retry_for)
 
     async def _merge_into_any(
         self, fields: Mapping[str, Any], changed_properties: dict[str, Any], retry_for: float
     ) -> E:
         nothing = self._empty(fields)
         encoded = await self._encoded(nothing, changed_properties, Entity())
-        merged_entity = Entity(self._key_fields(fields) | changed_properties)
+        merged_entity = Entity(self._key_of(fields) | changed_properties)
         if self._layout.names and changed_properties:
             parts = enumerate(self._layout.arrange(encoded.fields, {}))
             writes = [Operation.merge(nothing.keys(number) | part, ANY) for number, part in parts if part]
@@ -379,7 +365,7 @@ class WideEntity(SetCalls[Account_co, E]):
         async def attempt() -> T:
             current = await self._stored(fields, retry_for)
             if not current.parts:
-                raise EntityNotFound(f"there is no entity {self._key_fields(fields)}; insert it first")
+                raise EntityNotFound(f"there is no entity {self._key_of(fields)}; insert it first")
             try:
                 return await write(current)
             except (EntityChanged, EntityNotFound) as error:
@@ -398,27 +384,28 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float,
     ) -> Stored:
         """Write the parts, in one transaction or under a new generation, after validating everything."""
-        if self._is_small(writes):
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and _payload(writes) < self.transaction_bytes
+        if len(writes) == 1 or fits:
             await _run_before(before, writes)
-            return stored_after_write(old, parts, old.generation, await self._submit(old, writes))
+            return old.after_write(parts, old.generation, await self._submit(old, writes))
         if before:
-            await _run_before(before, publishing(old, parts, _NO_GENERATION))
+            await _run_before(before, old.publication(parts, _NO_GENERATION))
         return await self._publish(old, parts, retry_for)
 
     async def _publish(self, old: Stored, parts: Sequence[Fields], retry_for: float) -> Stored:
         """Write a value under a new generation, then publish it in the head."""
         generation = uuid4().hex
-        publication = publishing(old, parts, generation)
+        publication = old.publication(parts, generation)
         check_transaction(publication)
         try:
-            for batch in batches(unpublished(old, parts, generation), self.transaction_bytes):
+            for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
         except _CONFLICTS:
             now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
-        return stored_after_write(old, parts, generation, answers)
+        return old.after_write(parts, generation, answers)
 
     async def _submit_unpublished(self, writes: Sequence[Operation]) -> None:
         try:
@@ -427,10 +414,6 @@ class WideEntity(SetCalls[Account_co, E]):
             # No other write uses this generation, so if the rows are gone, another writer has removed them
             text = f"another writer removed {writes[0].key} before it was published; read the entity again and retry"
             raise EntityChanged(text) from error
-
-    def _is_small(self, writes: Sequence[Operation]) -> bool:
-        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS
-        return len(writes) == 1 or (fits and payload_of(writes) < self.transaction_bytes)
 
     async def _submit(self, old: Stored, writes: Sequence[Operation]) -> list[Entity]:
         try:
@@ -468,11 +451,11 @@ class WideEntity(SetCalls[Account_co, E]):
         state = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(state, ReadState):
             rule = "it was not read from this WideEntity, so its ETags are unknown"
-            raise BadInput("entity", self._key_fields(entity), rule, "read it first with get")
+            raise BadInput("entity", self._key_of(entity), rule, "read it first with get")
         self._identity.check(entity)
         if not state.stored.is_whole:
             rule = "only some of its properties were read"
-            raise BadInput("entity", self._key_fields(entity), rule, "read all with get, then write it")
+            raise BadInput("entity", self._key_of(entity), rule, "read all with get, then write it")
         now = self._empty(entity)
         if (now.partition_key, now.first) != (state.stored.partition_key, state.stored.first):
             raise BadKey(
@@ -530,3 +513,19 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 def part_key(entity_set: WideEntity[Any]) -> Key:
     """Return the key of the parts of wide entities."""
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
+
+
+def _payload(operations: Iterable[Operation]) -> int:
+    return sum(operation.payload_bound for operation in operations)
+
+
+def _batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
+    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
+    batch: list[Operation] = []
+    for operation in operations:
+        if batch and _payload([*batch, operation]) >= most_bytes:
+            yield batch
+            batch = []
+        batch.append(operation)
+    if batch:
+        yield batch

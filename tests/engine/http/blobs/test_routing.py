@@ -45,8 +45,8 @@ def test_a_url_names_something(base: str, tail: str, found: tuple[str, str, str]
 @pytest.mark.parametrize(
     ("url", "code"),
     [
-        (f"{HOST}/", "InvalidUri"),
-        (f"{HOST}/?restype=service", "InvalidUri"),
+        (f"{HOST}/", "InvalidQueryParameterValue"),
+        (f"{HOST}/?restype=service", "InvalidQueryParameterValue"),
         (f"{HOST}/photos/%FF", "InvalidUri"),
         (f"{HOST}/photos/b?comp=nothing", "InvalidQueryParameterValue"),
         (f"{HOST}/photos?restype=container&comp=nothing", "InvalidQueryParameterValue"),

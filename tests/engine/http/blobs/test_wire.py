@@ -165,12 +165,33 @@ def test_a_container_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
 
 
 def test_the_account_says_what_it_is(wire: BlobWire) -> None:
-    assert headers_of(wire.send("HEAD", "/?restype=account&comp=properties")) == {
+    version = {"x-ms-version": "2019-07-07"}
+    assert headers_of(wire.send("HEAD", "/?restype=account&comp=properties", version)) == {
         "x-ms-sku-name": "Standard_RAGRS",
         "x-ms-account-kind": "StorageV2",
         "x-ms-is-hns-enabled": "false",
         "Content-Length": "0",
     }
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("2017-04-17", {"content-md5"}),
+        ("2018-11-09", {"content-md5", "x-ms-creation-time", "x-ms-error-code"}),
+        ("2019-02-02", {"x-ms-content-crc64", "x-ms-creation-time", "x-ms-error-code"}),
+    ],
+)
+def test_a_version_has_the_headers_that_came_with_it(wire: BlobWire, version: str, names: set[str]) -> None:
+    said = {"x-ms-version": version}
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    responses = [
+        wire.send("PUT", "/photos/b?comp=block&blockid=YQ==", said, b"new"),
+        wire.send("HEAD", "/photos/log", said),
+        wire.send("HEAD", "/photos/none", said),
+    ]
+    found = {name.lower() for response in responses for name in response.headers}
+    assert found & {"content-md5", "x-ms-content-crc64", "x-ms-creation-time", "x-ms-error-code"} == names
 
 
 # ------------------------------------------------------------------ what writes are told
@@ -261,7 +282,9 @@ def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> Non
             "<Metadata><Owner>D&amp;n</Owner></Metadata>"
             "<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags></Blob>"
             "<Blob><Name>c</Name><Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
-            "</Properties></Blob></Blobs><NextMarker /></EnumerationResults>"
+            "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+            "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
+            "<ServerEncrypted>false</ServerEncrypted></Properties></Blob></Blobs><NextMarker /></EnumerationResults>"
         ).encode()
     )
 

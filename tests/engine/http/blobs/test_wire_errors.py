@@ -33,6 +33,26 @@ def test_an_error_names_the_header_that_is_wrong(wire: BlobWire) -> None:
         )
 
 
+DAYS = "<StorageServiceProperties><Logging><RetentionPolicy><Enabled>true</Enabled>\n<Days>%d</Days></RetentionPolicy>"
+DAYS += "</Logging></StorageServiceProperties>"
+RETENTION = "Retention days must be greater than 0 and less than or equal to 365 days."
+
+
+@pytest.mark.parametrize(
+    ("body", "details"),
+    [
+        ("<StorageServiceProperties>\n<Cors>&</Cors>", ("2", "8", "Error parsing Xml content")),
+        (DAYS % 366, ("2", "19", RETENTION)),
+        (DAYS % 0, ("2", "17", RETENTION)),
+        ("<Cors />", ("0", "0", None)),
+    ],
+)
+def test_an_error_says_where_the_xml_is_wrong(wire: BlobWire, body: str, details: tuple[str, str, str | None]) -> None:
+    said = wire.error("PUT", "/?restype=service&comp=properties", {}, body.encode())
+    assert said[:2] == (400, "InvalidXmlDocument")
+    assert said[3] == dict(zip(("LineNumber", "LinePosition", "Reason"), details, strict=True))
+
+
 @pytest.mark.parametrize(
     ("path", "headers", "name"),
     [

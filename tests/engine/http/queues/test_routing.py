@@ -24,11 +24,17 @@ def test_every_style_of_url_reaches_the_account(base: str, path: str, wire: Queu
     assert wire.send("GET", path, base=base).status == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?comp=metadata", "/?restype=service", "/orders/things", "/orders/messages/a/b", "/%ff/messages"]
-)
+@pytest.mark.parametrize("path", ["/orders/things", "/orders/messages/a/b", "/%ff/messages"])
 def test_what_names_nothing_is_rejected(path: str, wire: QueueWire) -> None:
     assert wire.error("GET", path) == INVALID_URI
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/?comp=metadata", "/?restype=service", "/orders?comp=list", "/orders/messages?comp=x"]
+)
+def test_options_that_choose_no_operation_are_rejected(path: str, wire: QueueWire) -> None:
+    said = wire.error("GET", path)
+    assert (said[0], said[1], said[3]["QueryParameterName"]) == (400, "InvalidQueryParameterValue", "comp")
 
 
 def test_another_account_is_rejected(wire: QueueWire) -> None:

@@ -1,0 +1,118 @@
+"""Split a table into ranges of keys without reading it."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Iterator
+from functools import reduce
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from ..edm import ordinal
+from ..entity import Entity
+from ..filters import Filter, prop
+from ..inventory.sampling import Gap, middle_of
+from ..sdk.table import Page
+
+_SPARE_PROBES = 16
+"""How many probes may find no new key, for each range that is wanted."""
+
+
+class PageReader(Protocol):
+    """Reads the rows of a table in pages, in the order of their keys."""
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows."""
+        ...
+
+
+class RowRange(NamedTuple):
+    """The rows of a table between two keys: those after `after`, up to and including `up_to`; None for no bound.
+
+    No query for a range joins conditions with `or`, which the service answers with a scan of the table. So a range is
+    one of partitions, or one of rows within one partition.
+
+    >>> print(RowRange(after="a", up_to="b").where)
+    PartitionKey gt 'a' and PartitionKey le 'b'
+    >>> [str(rest.where) for rest in RowRange(after="a", up_to="c").rest("b", "7")]
+    ["PartitionKey eq 'b' and RowKey gt '7'", "PartitionKey gt 'b' and PartitionKey le 'c'"]
+
+    :param table: the number of the table among those of the work
+    :param partition: the PartitionKey of all rows; None for a range of partitions
+    """
+
+    table: int = 0
+    partition: str | None = None
+    after: str | None = None
+    up_to: str | None = None
+
+    @property
+    def where(self) -> Filter | None:
+        """The filter for these rows; None for all rows of the table."""
+        name = prop("PartitionKey" if self.partition is None else "RowKey")
+        terms: list[Filter] = [] if self.partition is None else [prop("PartitionKey") == self.partition]
+        if self.after is not None:
+            terms.append(name > self.after)
+        if self.up_to is not None:
+            terms.append(name <= self.up_to)
+        return reduce(Filter.__and__, terms) if terms else None
+
+    @property
+    def start(self) -> tuple[int, str, int, str]:
+        """A key that sorts ranges that do not overlap in the order of their rows."""
+        if self.partition is None:
+            return self.table, ordinal(self.after or ""), 2 * (self.after is not None), ""
+        return self.table, ordinal(self.partition), 1, ordinal(self.after or "")
+
+    def rest(self, partition_key: str, row_key: str) -> list[RowRange]:
+        """Return the ranges of the rows after a row of this range."""
+        if self.partition is not None:
+            return [self._replace(after=row_key)]
+        return [RowRange(self.table, partition_key, row_key), self._replace(after=partition_key)]
+
+
+async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange]:
+    """Split a range into at most `wanted` ranges with rows in each, by probing for keys half way between others.
+
+    The ranges cover the whole range, and their sizes are only roughly equal: work that takes long is split again.
+
+    Cost: 1 transaction that reads one row for each range, and a few more where keys are unevenly distributed.
+    """
+    name = "PartitionKey" if rows.partition is None else "RowKey"
+
+    async def first_key(after: str | None, up_to: str | None) -> str | None:
+        token: str | None = None
+        where = rows._replace(after=after, up_to=up_to).where
+        while True:
+            page = await table.page(where, size=1, token=token)
+            if page.items:
+                return str(page.items[0][name])
+            if page.token is None:
+                return None
+            token = page.token
+
+    first = await first_key(rows.after, rows.up_to) if wanted > 1 else None
+    if first is None:
+        return [rows]
+    keys = [first]
+    gaps, probes = deque([(first, rows.up_to)]), wanted + _SPARE_PROBES
+    while gaps and probes and len(keys) < wanted - 1:
+        low, high = gaps.popleft()
+        half = middle_of(Gap(low, high))
+        if half is None or ordinal(half) <= ordinal(low):
+            continue
+        probes -= 1
+        key = await first_key(half, high)
+        if key is None or key == high:
+            gaps.append((low, half))
+        else:
+            insort(keys, key, key=ordinal)
+            gaps += [(low, key), (key, high)]
+    return list(_between([rows.after, *keys, rows.up_to], rows))
+
+
+def _between(bounds: list[str | None], rows: RowRange) -> Iterator[RowRange]:
+    for after, up_to in pairwise(bounds):
+        if after is None or up_to is None or ordinal(after) < ordinal(up_to):
+            yield rows._replace(after=after, up_to=up_to)

@@ -1,0 +1,171 @@
+"""The commands `tablepatterns export`, `import` and `compare`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from tablepatterns.cli.declared import load, run
+from tablepatterns.cli.output import FAILED, DryRun, Result, command
+from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.figures import count, counted
+from tablepatterns.filters import parse
+from tablepatterns.recipe import bound_async
+from tablepatterns.storage import connect
+
+from .compare import Differences
+from .export import ExportProgress
+from .manifest import MANIFEST
+from .restore import ImportProgress
+from .transfer import TableTransfer, compare_exports
+
+_SHOWN = 10
+
+Name = Annotated[str, typer.Argument(metavar="TABLE|MODULE:SET", help="The table, or a set such as app:employees.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the export.")]
+
+
+class Format(str, Enum):
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+class IfExists(str, Enum):
+    FAIL = "fail"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+def commands(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    command(app)(export)
+    command(app, "import")(restore)
+    command(app)(compare)
+
+
+def transfer_of(name: str, storage: str | None) -> TableTransfer[Any]:
+    """Return the table or the set that a command names, in each process that works on it.
+
+    :param storage: the target, as for `connect`; by default, that of the set, or `env` for a table
+    """
+    if ":" not in name:
+        return TableTransfer(connect(storage or "env"), name)
+    entity_set = load(name, EntitySet, "set", storage)
+    return TableTransfer(entity_set.account, entity_set)
+
+
+def export(
+    name: Name,
+    to: Annotated[Path, typer.Option(help="The folder, which must be empty.")],
+    storage: Target = None,
+    format_: Annotated[Format, typer.Option("--format", help="JSON Lines or Parquet.")] = Format.JSONL,
+    where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
+    select: Annotated[list[str] | None, typer.Option(help="A property; several times; by default, all.")] = None,
+    decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt the entities of a set.")] = False,
+    since: Annotated[
+        Path | None, typer.Option(help="An earlier export: only what changed or was deleted since.")
+    ] = None,
+    max_per_second: Annotated[float | None, typer.Option(help="The most rows a second.")] = None,
+    workers: Processes = None,
+    dask: Cluster = None,
+) -> Result:
+    """Write all rows of a table, or all entities of a set, to files and a manifest.
+
+    If it is interrupted, run the same command again to continue it. Workers on other machines write to the folder, too.
+    """
+    by_workers = _workers(workers, dask, name, storage) or 1
+    transfer: Any = bound_async(transfer_of(name, storage))
+    options: dict[str, Any] = {"format": format_.value, "select": select, "decrypt": decrypt, "since": since}
+    done: dict[str, dict[str, int]] = {}
+
+    def keep(report: ExportProgress) -> None:
+        done["export"] = {"rows": report.rows, "files": len(report.files)}
+
+    work = transfer.export(
+        to,
+        where=None if where is None else parse(where),
+        progress=keep,
+        max_per_second=max_per_second,
+        workers=by_workers,
+        **options,
+    )
+    manifest = run_or_report(work, done, transfer.account)
+    data = {"rows": manifest.rows, "files": len(manifest.files), "newest": manifest.newest}
+    return Result(
+        data, (f"{counted(manifest.rows, 'row')} in {counted(len(manifest.files), 'file')}: {to / MANIFEST}",)
+    )
+
+
+def restore(
+    folder: Folder,
+    to: Annotated[str, typer.Option(metavar="TABLE|MODULE:SET", help="The table or the set to write to.")],
+    storage: Target = None,
+    if_exists: Annotated[
+        IfExists, typer.Option(help="What to do with a row that exists with other values.")
+    ] = IfExists.FAIL,
+    max_per_second: Rate = None,
+    max_concurrency: Concurrency = 8,
+    workers: Processes = None,
+    dask: Cluster = None,
+    dry_run: DryRun = False,
+) -> Result:
+    """Check an export, write its rows to a table or a set, and compare them with what is stored then.
+
+    If it is interrupted, run the same command again. A dry run checks the export, and compares it with what is stored.
+    """
+    if dry_run:
+        return compare(folder, to, storage)
+    transfer: Any = bound_async(transfer_of(to, storage))
+    done: dict[str, dict[str, int]] = {}
+
+    def keep(report: ImportProgress) -> None:
+        done["import"] = {"rows": report.rows, "written": report.written}
+
+    work = transfer.restore(
+        folder,
+        if_exists=if_exists.value,
+        progress=keep,
+        max_per_second=max_per_second,
+        max_concurrency=max_concurrency,
+        workers=_workers(workers, dask, to, storage),
+    )
+    report = run_or_report(work, done, transfer.account)
+    written = f"{count(report.written)} of them written now"
+    line = f"{counted(report.rows, 'row')} of the export are in {transfer.table.name}, {written}"
+    return Result({"rows": report.rows, "written": report.written}, (line,))
+
+
+def compare(
+    first: Folder,
+    second: Annotated[str, typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set.")],
+    storage: Target = None,
+) -> Result:
+    """Compare an export with another one, or with a table or a set, by key.
+
+    The exit status is 1 if there are differences.
+    """
+    if Path(second).is_dir():
+        return _result(compare_exports(first, second))
+    transfer: Any = bound_async(transfer_of(second, storage))
+    return _result(run(transfer.compare(first), transfer.account))
+
+
+def _workers(count_: int | None, dask: str | None, name: str, storage: str | None) -> Any:
+    return shared(count_, dask, partial(transfer_of, name, storage), storage) if count_ or dask else None
+
+
+def _result(differences: Differences) -> Result:
+    lines: list[RenderableType] = [differences.summary]
+    listed = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
+    for kind, keys in listed.items():
+        lines += [f"{kind}: {key}" for key in keys[:_SHOWN]]
+        if differences.counts[kind] > _SHOWN:
+            lines.append(f"and {count(differences.counts[kind] - _SHOWN)} more {kind}; --json lists 10,000")
+    data = {"equal": differences.equal, "counts": differences.counts, **listed}
+    return Result(data, lines, 0 if differences.are_none else FAILED)

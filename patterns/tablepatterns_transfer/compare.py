@@ -1,0 +1,83 @@
+"""Compare the rows of two sources, both in the order of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tablepatterns.entity import Entity, same_value
+from tablepatterns.entity_set.derived import Keys, keys_of
+from tablepatterns.figures import counted
+
+from .manifest import order_of
+
+_APART_FROM: Final = ("Timestamp",)
+MOST_KEYS: Final = 10_000
+"""How many keys of each kind are listed; all are counted."""
+
+
+@dataclass
+class Differences:
+    """How the second of two sources differs from the first.
+
+    :param equal: how many rows are equal; their Timestamps are not compared
+    :param added: the keys of rows that only the second has; the first 10,000, as in the other lists
+    :param removed: the keys of rows that only the first has
+    :param changed: the keys of rows with other properties
+    :param counts: how many there are of each kind
+    """
+
+    equal: int = 0
+    added: list[Keys] = field(default_factory=list[Keys])
+    removed: list[Keys] = field(default_factory=list[Keys])
+    changed: list[Keys] = field(default_factory=list[Keys])
+    counts: dict[str, int] = field(default_factory=lambda: {"added": 0, "removed": 0, "changed": 0})
+
+    @property
+    def are_none(self) -> bool:
+        """Whether both have the same rows."""
+        return not any(self.counts.values())
+
+    @property
+    def summary(self) -> str:
+        """The counts as text."""
+        counts = ", ".join(f"{number} {kind}" for kind, number in self.counts.items())
+        return f"{counted(self.equal, 'equal row')}, {counts}"
+
+    def add(self, kind: str, keys: Keys) -> None:
+        """Count a difference, and list its keys."""
+        self.counts[kind] += 1
+        if self.counts[kind] <= MOST_KEYS:
+            getattr(self, kind).append(keys)
+
+
+async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity]) -> Differences:
+    """Return how the second of two sorted sources differs from the first."""
+    result, old, new = Differences(), await anext(first, None), await anext(second, None)
+    while old is not None or new is not None:
+        old_order, new_order = (None if row is None else order_of(keys_of(row)) for row in (old, new))
+        if new is None or (old_order is not None and new_order is not None and old_order < new_order):
+            result.add("removed", keys_of(_some(old)))
+            old = await anext(first, None)
+        elif old is None or old_order != new_order:
+            result.add("added", keys_of(new))
+            new = await anext(second, None)
+        else:
+            if same_value(old, new, apart_from=_APART_FROM):
+                result.equal += 1
+            else:
+                result.add("changed", keys_of(new))
+            old, new = await anext(first, None), await anext(second, None)
+    return result
+
+
+def _some(row: Entity | None) -> Entity:
+    assert row is not None  # noqa: S101
+    return row
+
+
+async def as_stream(rows: Iterator[Entity]) -> AsyncIterator[Entity]:
+    """Yield rows that are at hand."""
+    for row in rows:
+        yield row

@@ -1,0 +1,293 @@
+"""Write the rows of a table to files, one for each range of keys, and the manifest last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from tablepatterns.entity import Entity
+from tablepatterns.entity_set.derived import keys_of
+from tablepatterns.errors import BadInput
+from tablepatterns.filters import Filter, prop
+from tablepatterns.jobs import Workers
+from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
+from tablepatterns.limits import SYSTEM_PROPERTIES
+from tablepatterns.rate_limit import Pace, Pool
+from tablepatterns.recipe import identity_of
+from tablepatterns.sdk.table import Page, Table
+
+from .manifest import (
+    CHECKPOINT,
+    DELETED,
+    MANIFEST,
+    ROWS,
+    Export,
+    FileEntry,
+    FileWriter,
+    Manifest,
+    order_of,
+    publish,
+    write_text,
+)
+
+_LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
+"""The service rejects requests of a clock that differs more from its own."""
+
+Decode: TypeAlias = Callable[[Entity], Coroutine[Any, Any, Entity | None]]
+"""Returns the entity of a set in a row, None for another row."""
+
+
+@dataclass(frozen=True)
+class ExportProgress(WalkReport):
+    """How many rows are in complete files, and these files; the token is None at the end."""
+
+    rows: int = 0
+    files: tuple[FileEntry, ...] = ()
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to export, and to where."""
+
+    folder: Path
+    format: str
+    where: Filter | None
+    select: tuple[str, ...] | None
+    decrypt: bool
+    since: datetime | None = None
+    """Only rows with this Timestamp or a later one; None for all rows."""
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """Reads what is to be exported of a table."""
+
+    table: Table
+    options: ExportOptions
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        select = self.options.select
+        if size == 1:
+            # A probe for keys: with the conditions, the service might read many rows to find one
+            return await self.table.page(where, size=1, token=token, select=SYSTEM_PROPERTIES[:2])
+        since = None if self.options.since is None else prop("Timestamp") >= self.options.since
+        for condition in (self.options.where, since):
+            if condition is not None:
+                where = condition if where is None else where & condition
+        names = None if select is None else [*SYSTEM_PROPERTIES, *select]
+        return await self.table.page(where, size=size, token=token, select=names)
+
+
+@dataclass(frozen=True)
+class ExportWalk(Walk[ExportProgress]):
+    """Writes the rows of each range to a file.
+
+    :param decode: for entities of a set; None for rows
+    """
+
+    table: Table
+    options: ExportOptions
+    decode: Decode | None
+    pace: Pace
+
+    async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
+        """Write the rows of some pages to one file; none if there are no rows."""
+        writer: FileWriter | None = None
+        rows_written = 0
+        try:
+            async for page in pages:
+                rows: Sequence[Entity] = page.rows
+                for _ in () if self.pace.is_unlimited else rows:
+                    await self.pace.turn()
+                if self.decode is not None:
+                    rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
+                if rows:
+                    writer = writer or FileWriter(self.options.folder, self.options.format)
+                    writer.write(rows)
+                    rows_written += len(rows)
+            return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
+        except BaseException:
+            if writer is not None:
+                writer.discard()
+            raise
+
+
+def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pace: Pace) -> ExportWalk:
+    """Return the work of an export."""
+
+    async def write_page(page: TablePage) -> ExportProgress:
+        async def pages() -> AsyncIterator[TablePage]:
+            yield page
+
+        return await walk.process_pages(pages())
+
+    name, tables = f"export {table.name}", [_Selected(table, options)]
+    walk = ExportWalk(name, tables, write_page, ExportProgress(), table, options, decode, pace)
+    return walk
+
+
+def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
+    """Export one range, in the process of a worker."""
+    pool = Pool(transfer.account, how["max_per_second"], 1)
+    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool.pace)
+    return walk.run(pool, None, None, how["workers"])
+
+
+async def run_export(
+    walk: ExportWalk,
+    content: str,
+    pool: Pool,
+    workers: int | Workers,
+    progress: Callable[[ExportProgress], None] | None,
+    base: Export | None,
+) -> Manifest:
+    """Export a table, and write the manifest; an interrupted export is continued.
+
+    :param base: the export whose changes are exported; None to export all
+    """
+    account, options, table = identity_of(pool.account), walk.options, walk.table.name
+    where = None if options.where is None else str(options.where)
+    arguments: dict[str, Any] = {"account": account, "table": table, "content": content, "format": options.format}
+    arguments |= {"where": where, "select": options.select and list(options.select)}
+    continued = None if base is None else (base.place_from(options.folder), base.manifest.digest)
+    arguments["base"] = continued and list(continued)
+    checkpoint = _Checkpoint(options.folder, arguments)
+    await _check_exists(walk.table)
+    done, started = checkpoint.start(pool.account.now().isoformat())
+    published = 0
+
+    def keep(report: ExportProgress) -> None:
+        nonlocal published
+        for file in report.files[published:]:
+            publish(options.folder, file)
+        published = len(report.files)
+        checkpoint.keep(done + report, started)
+        if progress is not None:
+            progress(done + report)
+
+    report = done
+    if not checkpoint.is_complete:
+        report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
+    files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
+    newest = max((file.newest for file in files if file.newest), default=None)
+    deleted = None if base is None else await _write_deleted(base, walk.table, options.folder)
+    await _check_exists(walk.table)
+    finished = pool.account.now().isoformat()
+    manifest = Manifest(
+        account,
+        table,
+        content,
+        options.format,
+        started,
+        finished,
+        where,
+        options.select,
+        newest,
+        report.rows,
+        files,
+        continued,
+        deleted,
+    )
+    checkpoint.delete_other_files(files)
+    write_text(options.folder / MANIFEST, manifest.text())
+    checkpoint.delete()
+    return manifest
+
+
+async def _check_exists(table: Table) -> None:
+    """Check that a table exists: without this, one that is deleted meanwhile would look like one with fewer rows."""
+    if not await table.exists():
+        raise BadInput("table", table.name, "there is no such table", "check the name and the storage")
+
+
+def check_base(base: Manifest, account: str, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
+    """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
+
+    It is earlier than the start of that export: a row may have changed after it was read, and by another clock. A row
+    that is exported twice does no harm.
+    """
+    if base.where is not None:
+        rule = "that export has a filter, and a row that changed may no longer match it"
+        raise BadInput("since", base.where, rule, "export the table without a filter first")
+    own = {"account": account, "table": table, "content": content, "select": select}
+    for name, value in own.items():
+        if getattr(base, name) != value:
+            rule = f"the {name} of that export is {getattr(base, name)!r}, and this one's is {value!r}"
+            raise BadInput("since", base.table, rule, "export the changes as the whole was exported")
+    return datetime.fromisoformat(base.started) - _LARGEST_CLOCK_SKEW
+
+
+async def _write_deleted(base: Export, table: Table, folder: Path) -> FileEntry | None:
+    """Write the keys of an earlier export that the table has no more. Cost: 1 transaction for each 1,000 rows.
+
+    It runs after the changed rows were read: a row that is deleted after that is in the export of the next changes.
+    """
+    writer: FileWriter | None = None
+    stored = table.query(None, select=SYSTEM_PROPERTIES[:2])
+    row = await anext(stored, None)
+    for exported in base.all_rows():
+        keys = keys_of(exported)
+        while row is not None and order_of(keys_of(row)) < order_of(keys):
+            row = await anext(stored, None)
+        if row is None or keys_of(row) != keys:
+            writer = writer or FileWriter(folder, "jsonl", DELETED)
+            writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
+    if writer is None:
+        return None
+    deleted = writer.close()
+    publish(folder, deleted)
+    return deleted
+
+
+class _Checkpoint:
+    """What an unfinished export has done, in a file of its folder.
+
+    :param arguments: those of the export; another one does not continue it
+    """
+
+    def __init__(self, folder: Path, arguments: dict[str, Any]) -> None:
+        self._path = folder / CHECKPOINT
+        self._folder = folder
+        self._arguments = arguments
+        self.is_complete = False
+
+    def start(self, now: str) -> tuple[ExportProgress, str]:
+        """Return what an interrupted export has done, and when it started."""
+        (self._folder / ROWS).mkdir(parents=True, exist_ok=True)
+        if (self._folder / MANIFEST).exists():
+            raise BadInput("folder", str(self._folder), "it has an export already", "choose another folder")
+        if not self._path.exists():
+            if any(path.is_file() for path in self._folder.rglob("*")):
+                raise BadInput("folder", str(self._folder), "it is not empty", "choose another folder")
+            self.keep(ExportProgress(), now)
+            return ExportProgress(), now
+        state = json.loads(self._path.read_text(encoding="utf-8"))
+        if state["arguments"] != self._arguments:
+            rule = "it has another export, which was interrupted"
+            raise BadInput("folder", str(self._folder), rule, "finish that one, or choose another folder")
+        files = tuple(map(FileEntry.of, state["files"]))
+        self.is_complete = bool(files) and state["token"] is None
+        self.delete_other_files(files)
+        return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
+
+    def keep(self, done: ExportProgress, started: str) -> None:
+        """Keep what is done."""
+        state = {"arguments": self._arguments, "started": started, "token": done.token}
+        write_text(self._path, json.dumps(state | {"files": [asdict(file) for file in done.files]}))
+
+    def delete_other_files(self, files: Sequence[FileEntry]) -> None:
+        """Delete what workers left when they died, and what was published after the last checkpoint."""
+        known = {self._folder / file.name for file in files}
+        for path in (self._folder / ROWS).iterdir():
+            if path not in known:
+                path.unlink()
+
+    def delete(self) -> None:
+        """Delete the file."""
+        self._path.unlink()

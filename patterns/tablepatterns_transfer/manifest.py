@@ -1,0 +1,286 @@
+"""The folder of an export: its files, and the manifest, which is written last and says what they contain."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from importlib import import_module
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from tablepatterns.edm import ordinal
+from tablepatterns.entity import Entity
+from tablepatterns.entity_set.derived import Keys, keys_of
+
+from .errors import BadExport
+from .lines import LineWriter, read_lines
+
+MANIFEST: Final = "manifest.json"
+CHECKPOINT: Final = "unfinished.json"
+ROWS: Final = "rows"
+"""The folder of the files with rows, which programs that read whole folders of Parquet files can be given."""
+DELETED: Final = "deleted.keys"
+"""The file with the keys of the rows that were deleted since another export, as JSON Lines."""
+_VERSION: Final = 1
+_BLOCK: Final = 1 << 20
+
+
+def order_of(keys: Keys) -> tuple[str, str]:
+    """Return what sorts keys as the service does."""
+    return ordinal(keys[0]), ordinal(keys[1])
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file of an export: the rows of one range of keys, in the order of their keys.
+
+    :param first: the PartitionKey and the RowKey of the first row
+    :param newest: the latest Timestamp of its rows, in the service's format
+    """
+
+    name: str
+    rows: int
+    sha256: str
+    first: Keys
+    last: Keys
+    newest: str | None
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> FileEntry:
+        """Return the entry that was written as JSON."""
+        first, last = (tuple(content.pop(name)) for name in ("first", "last"))
+        return cls(**content, first=first, last=last)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an export contains.
+
+    :param account: what tells the account from others: its address
+    :param table: the name of the table
+    :param content: `rows`, as they are stored; `entities`, as a set reads them; or `stored` entities, not decrypted
+    :param started: when the export started, by the clock of the account, and when it was `finished`
+    :param where: the filter, and the properties that were selected; None for all
+    :param newest: the latest Timestamp
+    :param base: the export whose changes this one has, as a path from its folder, and its digest; None if it is whole
+    :param deleted: the keys of the rows that were deleted since that one
+    """
+
+    account: str
+    table: str
+    content: str
+    format: str
+    started: str
+    finished: str
+    where: str | None
+    select: tuple[str, ...] | None
+    newest: str | None
+    rows: int
+    files: tuple[FileEntry, ...]
+    base: tuple[str, str] | None = None
+    deleted: FileEntry | None = None
+    version: int = _VERSION
+
+    @property
+    def digest(self) -> str:
+        """What tells this manifest from any other one."""
+        return _digest(asdict(self))
+
+    def text(self) -> str:
+        """Return the manifest as JSON, with its digest."""
+        return json.dumps(asdict(self) | {"sha256": self.digest}, indent=1)
+
+    @classmethod
+    def parse(cls, text: str, place: str) -> Manifest:
+        """Return the manifest of a text; `BadExport` if it is not one, or was changed."""
+        try:
+            content = json.loads(text)
+            stated, version = content.pop("sha256"), content["version"]
+            if version == _VERSION and stated == _digest(content):
+                files, select, base, deleted = (content.pop(name) for name in ("files", "select", "base", "deleted"))
+                return cls(
+                    **content,
+                    files=tuple(map(FileEntry.of, files)),
+                    select=select and tuple(select),
+                    base=base and tuple(base),
+                    deleted=deleted and FileEntry.of(deleted),
+                )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise BadExport(place, "its manifest cannot be read", "export the table again") from error
+        rule = "its manifest was changed" if version == _VERSION else f"its format has the version {version!r}"
+        raise BadExport(place, rule, "use the export as it was written, with this version of the library")
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _parquet() -> Any:
+    return import_module(".parquet", __package__)
+
+
+def check_format(file_format: str) -> None:
+    """Check that the packages that a format needs are installed."""
+    if file_format == "parquet":
+        _parquet().arrow()
+
+
+class FileWriter:
+    """Writes the rows of one range to a hidden file, which `publish` makes a part of the export.
+
+    So the file of a worker that died, or was taken for dead and returned, never becomes a part of it.
+    """
+
+    def __init__(self, folder: Path, file_format: str, name: str | None = None) -> None:
+        kind: Any = LineWriter if file_format == "jsonl" else _parquet().ParquetWriter
+        self._name = name or f"{ROWS}/{uuid4().hex}{kind.ENDING}"
+        self._path = _hidden(folder / self._name)
+        self._writer = kind(self._path)
+        self._keys: list[Keys] = []
+        self._rows = 0
+        self._newest: datetime | None = None
+
+    def write(self, rows: Sequence[Entity]) -> None:
+        """Append rows, at least one."""
+        self._writer.write(rows)
+        self._rows += len(rows)
+        self._keys = [*self._keys[:1], *((row["PartitionKey"], row["RowKey"]) for row in (rows[0], rows[-1]))]
+        times = [time for row in rows if (time := row.timestamp) is not None]
+        self._newest = max(times if self._newest is None else [*times, self._newest], default=None)
+
+    def close(self) -> FileEntry:
+        """Finish the file."""
+        self._writer.close()
+        newest = None if self._newest is None else self._newest.isoformat()
+        return FileEntry(self._name, self._rows, _sha256(self._path), self._keys[0], self._keys[-1], newest)
+
+    def discard(self) -> None:
+        """Delete the file, which is incomplete."""
+        # A full disk, which ended the export of the range, also fails here
+        with suppress(OSError):
+            self._writer.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _hidden(path: Path) -> Path:
+    """Return the path of an incomplete file: Arrow and Spark ignore its first letter, and patterns its ending."""
+    return path.with_name(f".{path.name}.partial")
+
+
+def publish(folder: Path, file: FileEntry) -> None:
+    """Make a complete file a part of the export."""
+    path = folder / file.name
+    _hidden(path).replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A complete export in a folder.
+
+    Opening it checks the manifest, and that each file is the one that was written, also those of the exports that it
+    continues. Cost: each file is read once.
+
+    :raises BadExport: the export is incomplete, or a file is missing, was changed, added or exchanged
+    """
+
+    folder: Path
+    manifest: Manifest
+    base: Export | None = None
+
+    @classmethod
+    def open(cls, folder: Path, *, is_checked: bool = False) -> Export:
+        """Open an export, and check it.
+
+        :param is_checked: whether its files were checked already
+        """
+        path = folder / MANIFEST
+        if not path.is_file():
+            hint = (
+                f"run the export again to finish it: {CHECKPOINT}"
+                if (folder / CHECKPOINT).is_file()
+                else "check the folder"
+            )
+            raise BadExport(str(folder), "it has no manifest, which is written when an export is complete", hint)
+        manifest = Manifest.parse(path.read_text(encoding="utf-8"), str(folder))
+        files = sorted(manifest.files, key=lambda file: order_of(file.first))
+        if (
+            list(manifest.files) != files
+            or any(order_of(a.last) >= order_of(b.first) for a, b in pairwise(files))
+            or sum(file.rows for file in files) != manifest.rows
+        ):
+            raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
+        for file in [*files, *([manifest.deleted] if manifest.deleted else [])]:
+            content = folder / file.name
+            if content.parent not in (folder, folder / ROWS) or not content.is_file():
+                raise BadExport(
+                    str(content), "a file of the manifest is missing", "copy the whole folder, or export again"
+                )
+            if not is_checked and _sha256(content) != file.sha256:
+                raise BadExport(str(content), "it is not the file that was written", "copy it again, or export again")
+        if manifest.base is None:
+            return cls(folder, manifest)
+        base = cls.open(folder / manifest.base[0], is_checked=is_checked)
+        if base.manifest.digest != manifest.base[1]:
+            raise BadExport(str(base.folder), "it is not the export that was continued", "put that one there")
+        return cls(folder, manifest, base)
+
+    def place_from(self, folder: Path) -> str:
+        """Return the path of this export from another folder."""
+        return Path(os.path.relpath(self.folder, folder)).as_posix()
+
+    def rows(self, file: FileEntry) -> Iterator[Entity]:
+        """Yield the rows of a file."""
+        read: Callable[[Path], Iterator[Entity]] = (
+            read_lines if self.manifest.format == "jsonl" else _parquet().read_parquet
+        )
+        yield from read(self.folder / file.name)
+
+    def all_rows(self) -> Iterator[Entity]:
+        """Yield all rows in the order of their keys: those of the exports that it continues, with its changes."""
+        own = chain.from_iterable(map(self.rows, self.manifest.files))
+        if self.base is None:
+            return own
+        return _changed(self.base.all_rows(), own, self.deleted_rows())
+
+    def deleted_rows(self) -> Iterator[Entity]:
+        """Yield the keys of the rows that were deleted since the export that this one continues, as rows."""
+        return iter(()) if self.manifest.deleted is None else read_lines(self.folder / self.manifest.deleted.name)
+
+
+def _changed(*sources: Iterator[Entity]) -> Iterator[Entity]:
+    """Yield the rows of a base, with those that changed since, and without those that were deleted since."""
+    ranked = [_with_rank(rows, rank) for rank, rows in enumerate(sources)]
+    by_key = groupby(heapq.merge(*ranked, key=itemgetter(0, 1)), key=itemgetter(0))
+    for _, versions in by_key:
+        # A row may be in all three: it changed, and was deleted later
+        *_, (_, rank, row) = versions
+        if rank < len(sources) - 1:
+            yield row
+
+
+def _with_rank(rows: Iterator[Entity], rank: int) -> Iterator[tuple[tuple[str, str], int, Entity]]:
+    return ((order_of(keys_of(row)), rank, row) for row in rows)

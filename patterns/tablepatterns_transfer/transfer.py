@@ -1,0 +1,242 @@
+"""Export, import and compare one table, on any number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from tablepatterns.argument_types import checked
+from tablepatterns.entity import Entity, identify, typed
+from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.entity_set.internals import entity_of, mappings_of, primary_layout
+from tablepatterns.errors import BadInput
+from tablepatterns.filters import Filter, parse
+from tablepatterns.jobs import Workers
+from tablepatterns.rate_limit import Pool
+from tablepatterns.recipe import Account_co, Pattern, check_key_order, finish, identity_of, recipe
+from tablepatterns.sdk.table import Table
+
+from .compare import Differences, as_stream, differences
+from .errors import ImportDiffers
+from .export import Decode, ExportOptions, ExportProgress, check_base, export_walk, run_export
+from .manifest import Export, Manifest, check_format
+from .restore import (
+    IfExists,
+    ImportProgress,
+    Loader,
+    RowLoader,
+    SetLoader,
+    check_content,
+    import_part,
+    import_walk,
+)
+
+
+class TableTransfer(Pattern[Account_co]):
+    """Export a table to files, import it, and compare the two: for backups, copies to other accounts, and analysis.
+
+    An export is a folder of compressed JSON Lines or Parquet files, each with the rows of one range of keys, and a
+    manifest.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage = connect()
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "{EmployeeId:06d}"))
+    >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
+    >>> with TemporaryDirectory() as folder:
+    ...     exported = TableTransfer(storage, "Employees").export(f"{folder}/monday")
+    ...     restored = TableTransfer(storage, "Restored").restore(f"{folder}/monday")
+    ...     differences = TableTransfer(storage, "Restored").compare(f"{folder}/monday")
+    >>> exported.rows, restored.written, differences.are_none
+    (1, 1, True)
+
+    Consistency: an export is not a snapshot of one moment. An entity that exists unchanged while it runs is in it
+    exactly once, and each exported entity is a version that existed. An export without its manifest is rejected.
+
+    :param account: the account of the table
+    :param table: its name; or a set, to export, import and compare its entities with the fields of their keys, and
+        without derived rows, which an import creates again
+    :raises BadDesign: the account does not return rows in the order of their keys, such as on Cosmos DB
+
+    Guide: tables, entities, properties.
+    """
+
+    @checked
+    def __init__(self, account: Account_co, table: str | EntitySet[Account_co, Any]) -> None:
+        super().__init__(account)
+        check_key_order(account, "an export is")
+        self.entity_set: Any = None if isinstance(table, str) else table.without_model()
+        self.table: Table = account.table(table) if isinstance(table, str) else table.table
+
+    @recipe
+    async def export(
+        self,
+        folder: str | Path,
+        *,
+        format: Literal["jsonl", "parquet"] = "jsonl",  # noqa: A002 - as other libraries call it
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        decrypt: bool = False,
+        since: str | Path | None = None,
+        progress: Callable[[ExportProgress], None] | None = None,
+        max_per_second: float | None = None,
+        workers: int | Workers = 1,
+    ) -> Manifest:
+        """Write all rows to files, and return the manifest, which is written last.
+
+        If the folder has an export with the same arguments that was interrupted, it is continued.
+
+        Cost: 1 transaction for each page of up to 1,000 rows, and a few for each worker. With `since`, the service
+        reads the whole table to find the rows that changed, and then the keys of all rows, 1,000 in a transaction.
+
+        :param folder: must be empty, or not exist; workers on other machines write to it, too
+        :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
+        :param where: which rows to export; the service reads all
+        :param select: which properties to export; None for all
+        :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
+            and those in blobs
+        :param since: the folder of an earlier export, to export only what changed and what was deleted since; both
+            folders are then needed to restore the table, and stay where they are relative to each other
+        :param progress: called after each file
+        :param max_per_second: how many rows a second, evenly spaced; None for no limit
+        :param workers: how many ranges of keys to read at a time, in this process; or `Workers`, whose source returns
+            such an object
+        :raises BadInput: the folder is not empty
+        :raises RangesFailed: some ranges failed at every try; run it again
+        """
+        if decrypt and self.entity_set is None:
+            raise BadInput(
+                "decrypt", decrypt, "only a set can decrypt its entities", "pass the set in place of the table"
+            )
+        check_format(format)
+        content = "rows"
+        if self.entity_set is not None:
+            content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
+        options = ExportOptions(Path(folder), format, where, None if select is None else tuple(select), decrypt)
+        base = None if since is None else Export.open(Path(since))
+        if base is not None:
+            if where is not None:
+                raise BadInput("where", str(where), "changes are exported without a filter", "leave out where or since")
+            changed_from = check_base(
+                base.manifest, identity_of(self.account), self.table.name, content, options.select
+            )
+            options = replace(options, since=changed_from)
+        pool = Pool(self.account, max_per_second, 1)
+        walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
+        return await run_export(walk, content, pool, workers, progress, base)
+
+    @recipe
+    async def restore(
+        self,
+        folder: str | Path,
+        *,
+        if_exists: IfExists = "fail",
+        resume: str | None = None,
+        progress: Callable[[ImportProgress], None] | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        workers: int | Workers | None = None,
+    ) -> ImportProgress:
+        """Check an export, write all of its rows, and compare them with what is stored then.
+
+        It is idempotent: after an interruption, run it again.
+
+        Cost: 1 transaction for up to 100 rows of a partition; 1 for each 1,000 rows of the table, to compare. A row
+        that exists costs up to 3 more.
+
+        :param if_exists: what to do with a row that exists with other values: `fail`, `skip` it, or `replace` it
+        :param resume: the token of an interrupted import
+        :param progress: called after each page, or with workers after each file
+        :param max_per_second: how many rows a second, evenly spaced; None for no limit
+        :param max_concurrency: how many partitions to write at a time
+        :param workers: how many files to import at a time, in this process; or `Workers`, whose source returns such an
+            object
+        :raises BadExport: the export is incomplete or was changed; nothing was written
+        :raises EntityAlreadyExists: a row exists with other values
+        :raises ImportDiffers: in the end, rows of the export are missing, or different
+        """
+        export = Export.open(Path(folder))
+        check_content(export.manifest.content, self.entity_set)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
+        walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
+        await self.table.create()
+        call = partial(import_part, folder=str(folder), if_exists=if_exists, max_concurrency=max_concurrency)
+        report = await walk.run(pool, resume, progress, shared, call)
+        found = await self._compare(export)
+        if found.removed or (found.changed and if_exists != "skip"):
+            text = f"{self.table.name} differs from the export: {found.summary}"
+            raise ImportDiffers(f"{text}; if no other program writes to it, run the import again")
+        return report
+
+    @recipe
+    async def compare(self, folder: str | Path) -> Differences:
+        """Compare the table with an export, and return how the table differs; nothing is written.
+
+        Cost: 1 transaction for each page of up to 1,000 rows.
+
+        :raises BadExport: the export is incomplete or was changed
+        """
+        return await self._compare(Export.open(Path(folder)))
+
+    def decoder(self, decrypt: bool) -> Decode | None:
+        """Return what makes an entity of a row; None if rows are exported as they are."""
+        if self.entity_set is None:
+            return None
+
+        async def decode(row: Entity) -> Entity | None:
+            entity = (
+                await entity_of(self.entity_set, row) if decrypt else primary_layout(self.entity_set).decode_copy(row)
+            )
+            if entity is None:
+                return None
+            fields = {name: typed(name, value) for name, value in entity.items() if value is not None}
+            decoded = Entity({"PartitionKey": row["PartitionKey"], "RowKey": row["RowKey"]} | fields)
+            identify(decoded, row)
+            return decoded
+
+        return decode
+
+    def loader(self, export: Export, if_exists: IfExists, pool: Pool) -> Loader:
+        """Return what writes the rows of an export."""
+        if self.entity_set is None:
+            return RowLoader(self.table, if_exists, pool)
+        return SetLoader(self.entity_set, export.manifest.content, if_exists, pool)
+
+    async def _compare(self, export: Export) -> Differences:
+        content, decode = export.manifest.content, self.decoder(export.manifest.content != "stored")
+        if content != "rows" and decode is None:
+            rule = "it has the entities of a set, not the rows of a table"
+            raise BadInput("export", str(export.folder), rule, "compare it with the set")
+        exported = as_stream(export.all_rows())
+        if content == "rows" and decode is not None:
+            exported = _decoded(exported, decode)
+        return await differences(exported, self._rows(export.manifest, decode))
+
+    def _rows(self, manifest: Manifest, decode: Decode | None) -> AsyncIterator[Entity]:
+        """Return what an export of the table would have."""
+        where = None if manifest.where is None else parse(manifest.where)
+        names = None if manifest.select is None else ["PartitionKey", "RowKey", *manifest.select]
+        rows = self.table.query(where, select=names)
+        return rows if decode is None else _decoded(rows, decode)
+
+
+async def _decoded(rows: AsyncIterator[Entity], decode: Decode) -> AsyncIterator[Entity]:
+    async for row in rows:
+        entity = await decode(row)
+        if entity is not None:
+            yield entity
+
+
+def compare_exports(first: str | Path, second: str | Path) -> Differences:
+    """Return how the second of two exports differs from the first.
+
+    :raises BadExport: one of them is incomplete or was changed
+    """
+    exports = [Export.open(Path(folder)) for folder in (first, second)]
+    if exports[0].manifest.content != exports[1].manifest.content:
+        raise BadInput("second", str(second), "one has rows and one entities", "compare exports of the same kind")
+    old, new = (as_stream(export.all_rows()) for export in exports)
+    return finish(differences(old, new))

@@ -1,0 +1,165 @@
+"""Recorded exchanges: requests to Azure Storage and the answers of the service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import yaml
+
+SERVICES = ("table", "queue", "blob")
+
+
+class Answer(NamedTuple):
+    """A response; the names of its headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def code(self) -> str | None:
+        """The code of an error, from its header or else from its body."""
+        if "x-ms-error-code" in self.headers:
+            return self.headers["x-ms-error-code"]
+        found = re.search(rb'<Code>([^<]*)|"code":"([^"]*)"|<(?:m:)?code>([^<]*)', self.body)
+        return next(filter(None, found.groups()), b"").decode() if found and self.status >= 300 else None
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code or ''}".strip()
+
+
+class Exchange(NamedTuple):
+    """A request, with the names of its headers as sent, and the service's answer."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    answer: Answer
+
+    @property
+    def service(self) -> str | None:
+        """The service of the request, None for another host."""
+        return next((service for service in SERVICES if f".{service}." in urlsplit(self.url).netloc), None)
+
+    @property
+    def account(self) -> str:
+        return urlsplit(self.url).netloc.partition(".")[0].removesuffix("-secondary")
+
+    @property
+    def path(self) -> list[str]:
+        return [unquote(segment) for segment in urlsplit(self.url).path.split("/") if segment]
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
+
+    @property
+    def version(self) -> str:
+        return self.headers.get("x-ms-version", "")
+
+    @property
+    def date(self) -> datetime | None:
+        """When the service answered."""
+        return read_date(self.answer.headers.get("date", ""))
+
+    @property
+    def is_signed(self) -> bool:
+        return any(name.lower() in ("x-ms-date", "date") for name in self.headers)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it lists the resources of the account."""
+        is_of_account = self.path == ["Tables"] if self.service == "table" else not self.path
+        return self.method == "GET" and is_of_account and (self.service == "table" or self.query.get("comp") == "list")
+
+    @property
+    def source(self) -> str:
+        """The URL of the blob to copy, in the account of the request; "" if there is none."""
+        sources = (value for name, value in self.headers.items() if name.lower() == "x-ms-copy-source")
+        return re.sub(r"//[^./]+\.blob\.(preprod\.)?", f"//{self.account}.blob.", next(sources, ""))
+
+    @property
+    def source_place(self) -> tuple[str, ...]:
+        """The account and the path of the blob to copy; empty if there is none."""
+        path = urlsplit(self.source).path
+        return (self.account, *(unquote(segment) for segment in path.split("/")[1:])) if path else ()
+
+    @property
+    def resource(self) -> str:
+        """The name of the table, the queue or the container; "" if there is none."""
+        if self.service == "blob" and self.query.get("comp") == "batch":
+            part = re.search(rb"[A-Z]+ /([^/ ?]+)/\S* HTTP/1", self.body)
+            return part[1].decode() if part else ""
+        if self.service != "table" or not self.path:
+            return self.path[0] if self.path else ""
+        first = self.path[0]
+        if first in ("Tables", "$batch"):
+            place = rb'"TableName": ?"([^"]+)"' if first == "Tables" else rb"[A-Z]+ (?:https?://[^/]+)?/(\w+)\S* HTTP/1"
+            found = re.search(place, self.body)
+            return found[1].decode() if found else ""
+        entry = re.fullmatch(r"Tables\('(\w+)'\)", first)
+        return entry[1] if entry else first.partition("(")[0]
+
+    @property
+    def creates_resource(self) -> bool:
+        if self.service == "table":
+            return self.method == "POST" and self.path == ["Tables"]
+        return self.method == "PUT" and len(self.path) == 1 and "comp" not in self.query
+
+
+def read_date(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Reads what Python 2 wrote, too."""
+
+
+_Loader.add_constructor("tag:yaml.org,2002:python/unicode", lambda loader, node: loader.construct_scalar(node))
+_Loader.add_constructor(
+    "tag:yaml.org,2002:python/object/apply:_codecs.encode",
+    lambda loader, node: loader.construct_sequence(node)[0].encode("latin-1"),
+)
+
+
+def find_recordings(folder: Path) -> list[Path]:
+    """Return the recordings below a folder, without those of Azure Files, which the engine does not have."""
+    others = re.compile(r"test_(file|share|directory|get_file|handle)")
+    return [path for path in sorted(folder.rglob("*.yaml")) if not others.match(path.name)]
+
+
+def read_recording(path: Path) -> list[Exchange]:
+    document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 - a safe loader
+    interactions = document.get("interactions", []) if isinstance(document, dict) else []
+    return [_exchange(interaction["request"], interaction["response"]) for interaction in interactions]
+
+
+def _exchange(request: Any, response: Any) -> Exchange:
+    headers = {name: _text(value) for name, value in request["headers"].items()}
+    told = {name.lower(): _text(value) for name, value in response["headers"].items()}
+    answer = Answer(response["status"]["code"], told, _bytes(response["body"]))
+    url = request["uri"].replace(".preprod.", ".")
+    return Exchange(request["method"], url, headers, _bytes(request["body"]), answer)
+
+
+def _text(value: Any) -> str:
+    first = value[0] if isinstance(value, list) else value
+    return first.decode() if isinstance(first, bytes) else str(first)
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, dict):
+        value = value.get("string", value.get("base64_string"))
+    if value is None:
+        return b""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")

@@ -1,0 +1,241 @@
+"""The transport of sync clients does what the SDK's does, whatever the server does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any, Final
+
+import pytest
+from azure.core.exceptions import ServiceRequestError
+from azure.core.pipeline.transport import RequestsTransport
+from azure.core.rest import HttpRequest, HttpResponse
+from azure.data.tables import TableClient
+
+from support.misbehaving_server import BEHAVIORS, MisbehavingServer, Received, misbehaving_server, refused_origin
+from support.recorded_requests import CREDENTIAL
+from tablepatterns.sdk.transport import Transport
+
+OPTIONS: Final[dict[str, Any]] = {"connection_timeout": 30, "read_timeout": 30}
+PAUSES: Final = [name for name in BEHAVIORS if name.startswith(("never", "pauses"))]
+IMPATIENT: Final[dict[str, Any]] = {"connection_timeout": 30, "read_timeout": 0.5}
+PATH: Final = "/account/Employees(PartitionKey='p',RowKey='it%27s')?$select=Name"
+ENTITY: Final = {"PartitionKey": "p", "RowKey": "r", "Name": "Jones"}
+METHODS: Final = {"GET": None, "POST": b'{"Name":"J\xc3\xb6nes"}', "PUT": "{}", "PATCH": b"", "DELETE": None}
+"""The methods of requests, and their content."""
+
+
+_BOUNDARY: Final = re.compile("[0-9a-f]{32}")
+
+
+class Quick(Transport):
+    """The library's transport, without waiting between retries."""
+
+    def sleep(self, duration: float) -> None: ...
+
+
+class Direct(Quick):
+    """The same, which fails where it would leave a request to the SDK's."""
+
+    def send(self, request: Any, **options: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RequestsTransport, "send", left_to_sdk)
+            return super().send(request, **options)
+
+
+def left_to_sdk(*arguments: Any, **options: Any) -> Any:
+    raise AssertionError("the SDK's transport sent the request")
+
+
+class Sdk(RequestsTransport):
+    """The SDK's transport, without waiting between retries."""
+
+    def sleep(self, duration: float) -> None: ...
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """Return what a caller can see of a response, or of an error."""
+    try:
+        found = call()
+    except Exception as error:  # noqa: BLE001 - compared
+        inner = getattr(error, "inner_exception", None)
+        return type(error), type(inner), _stable(str(error)), getattr(error, "status_code", None)
+    return seen(found) if isinstance(found, HttpResponse) else found
+
+
+def seen(response: HttpResponse) -> Any:
+    return {
+        "status": (response.status_code, response.reason, response.is_closed, response.is_stream_consumed),
+        "headers": {name.lower(): value for name, value in response.headers.items()},
+        "content": response.content,
+        "read": response.read(),
+        "bytes": b"".join(response.iter_bytes()),
+        "raw": outcome(lambda: b"".join(response.iter_raw())),
+        "text": response.text(),
+        "as latin": response.text("latin-1"),
+        "encoding": response.encoding,
+        "json": outcome(response.json),
+        "raised": outcome(response.raise_for_status),
+        "type": response.content_type,
+        "url": response.url.partition("//")[2].partition("/")[2],
+        "repr": repr(response),
+    }
+
+
+def _stable(text: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|port=\d+|127\.0\.0\.1:\d+|HTTPS?ConnectionPool|object at \S+", "...", text)
+
+
+def results_of(kind: type[RequestsTransport], server: MisbehavingServer, method: str, count: int) -> Any:
+    """Return how some requests end, one after another, and what the server received."""
+    headers = {"x-ms-date": "today", "Content-Type": "application/json"}
+    request = HttpRequest(method, server.origin + PATH, headers=headers, content=METHODS[method])
+    ends: list[Any] = []
+    with kind(**(OPTIONS if count > 1 else IMPATIENT)) as transport:
+        for _ in range(count):
+            ends.append(outcome(lambda: transport.send(request)))
+            if count > 1:
+                server.wait()
+    return ends, [comparable(received) for received in server.received], server.connections
+
+
+def comparable(received: Received) -> Any:
+    """Return what does not differ from run to run."""
+    headers = dict(sorted((name, text) for name, text in received.headers.items() if name != "host"))
+    return _BOUNDARY.sub("boundary", str(received._replace(headers=headers)))
+
+
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+@pytest.mark.parametrize("method", METHODS)
+def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavior: str, method: str) -> None:
+    # The SDK's transport sends the requests after a cookie
+    ours = Transport if behavior == "sets a cookie" else Direct
+    with misbehaving_server(BEHAVIORS[behavior]) as one, misbehaving_server(BEHAVIORS[behavior]) as other:
+        count = 1 if behavior in PAUSES else 3
+        assert results_of(ours, other, method, count) == results_of(Sdk, one, method, count)
+
+
+CALLS: Final[dict[str, Callable[[TableClient], Any]]] = {
+    "get": lambda client: dict(client.get_entity("p", "r")),
+    "insert": lambda client: client.create_entity(ENTITY),
+    "upsert": lambda client: client.upsert_entity(ENTITY),
+    "merge": lambda client: client.update_entity(ENTITY),
+    "delete": lambda client: client.delete_entity(ENTITY),
+    "transaction": lambda client: client.submit_transaction([("create", ENTITY)]),
+}
+
+
+@pytest.mark.parametrize(
+    ("behavior", "call"),
+    [
+        (behavior, call)
+        for behavior in BEHAVIORS
+        for call in CALLS
+        if behavior not in PAUSES or call in ("get", "insert")
+    ],
+)
+def test_a_call_of_the_sdk_is_retried_as_often_and_ends_the_same(behavior: str, call: str) -> None:
+    results: list[Any] = []
+    for kind in (Sdk, Quick):
+        options = IMPATIENT if behavior in PAUSES else OPTIONS
+        with misbehaving_server(BEHAVIORS[behavior]) as server, kind(**options) as transport:
+            client = TableClient(
+                f"{server.origin}/account", "Employees", credential=CREDENTIAL, transport=transport, retry_total=3
+            )
+            end = outcome(lambda client=client: CALLS[call](client))
+            results.append((end, [request.method for request in server.received]))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_refused_connection_ends_as_with_the_sdks_transport(method: str) -> None:
+    request = HttpRequest(method, refused_origin() + PATH)
+    ends = [outcome(lambda kind=kind: kind(**OPTIONS).send(request)) for kind in (Sdk, Direct)]
+    assert ends[0] == ends[1]
+    assert ends[0][0] is ServiceRequestError
+
+
+def test_an_unknown_host_ends_as_with_the_sdks_transport() -> None:
+    request = HttpRequest("GET", "http://nowhere.invalid/account/T")
+    ends = [outcome(lambda kind=kind: kind(**OPTIONS).send(request)) for kind in (Sdk, Direct)]
+    assert ends[0] == ends[1]
+
+
+def test_a_closed_transport_sends_nothing() -> None:
+    with misbehaving_server(BEHAVIORS["answers"]) as server:
+        ends = []
+        for kind in (Sdk, Direct):
+            transport = kind(**OPTIONS)
+            transport.send(HttpRequest("GET", server.origin + PATH))
+            transport.close()
+            ends.append(outcome(lambda transport=transport: transport.send(HttpRequest("GET", server.origin + PATH))))
+        assert ends[0] == ends[1]
+        assert ends[0][0] is ValueError
+        assert len(server.received) == 2
+
+
+# ------------------------------------------------------------------ requests
+
+
+ODD_REQUESTS: Final[dict[str, dict[str, Any]]] = {
+    "escapes that are not needed": {"url": "/a%2Db/%7e?x=%41"},
+    "lower-case escapes": {"url": "/T?sig=a%2bb%3d"},
+    "dot segments": {"url": "/a/./b/../c?x=/../y"},
+    "two slashes": {"url": "//a//b"},
+    "brackets and quotes": {"url": '/T?a=[1]&b="x"|{}^`<>'},
+    "spaces and letters": {"url": "/T?a=b c&d=\u00f6"},
+    "a bare percent sign": {"url": "/T?a=100%"},
+    "a fragment": {"url": "/T?a=1#part"},
+    "no path": {"url": ""},
+    "only a query": {"url": "?a=1"},
+    "an injected header": {"headers": {"x-ms-meta-a": "1\r\nX-Evil: 1"}},
+    "an injected line": {"headers": {"x-ms-meta-a": "1\nX-Evil: 1"}},
+    "an injected zero byte": {"headers": {"x-ms-meta-a": "1\0X-Evil: 1"}},
+    "a name with a colon": {"headers": {"x-ms-meta-a: 1\r\nX-Evil": "1"}},
+    "a name with a space": {"headers": {"x-ms-meta a": "1"}},
+    "an empty name": {"headers": {"": "1"}},
+    "a value with spaces around": {"headers": {"x-ms-meta-a": " 1 "}},
+    "an empty value": {"headers": {"x-ms-meta-a": ""}},
+    "a value of bytes": {"headers": {"x-ms-meta-a": b"1"}},
+    "a value that is a number": {"headers": {"x-ms-meta-a": 1}},
+    "no value": {"headers": {"x-ms-meta-a": None}},
+    "a latin letter": {"headers": {"x-ms-meta-a": "\u00f6"}},
+    "a Greek letter": {"headers": {"x-ms-meta-a": "\u03c9"}},
+    "its own host": {"headers": {"Host": "elsewhere"}},
+    "its own length": {"headers": {"content-length": "0"}},
+    "a wrong length": {"headers": {"Content-Length": "1"}, "content": b"abc"},
+    "its own agent and encodings": {
+        "headers": {"user-agent": "me", "accept-encoding": "identity", "connection": "close"}
+    },
+    "text": {"content": "J\u00f6nes"},
+    "empty text": {"content": ""},
+    "bytes": {"content": b"\0" * 100_000},
+    "an iterator": {"content": "chunks"},
+    "a file": {"content": "file"},
+    "a form": {"data": {"a": "1"}},
+    "files": {"files": {"a": b"1"}},
+    "JSON": {"json": {"a": 1}},
+    "multipart": {"content": b"--b--", "headers": {"Content-Type": "multipart/mixed; boundary=b"}},
+}
+
+
+def odd_request(origin: str, method: str, odd: dict[str, Any]) -> HttpRequest:
+    options = {name: value for name, value in odd.items() if name != "url"}
+    if odd.get("content") == "chunks":
+        options["content"] = iter([b"abc", b"def"])
+    if odd.get("content") == "file":
+        options["content"] = BytesIO(b"abc")
+    return HttpRequest(method, origin + odd.get("url", PATH), **options)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("case", ODD_REQUESTS)
+def test_each_request_arrives_as_from_the_sdks_transport(case: str, method: str) -> None:
+    results: list[Any] = []
+    for kind in (Sdk, Transport):
+        with misbehaving_server(BEHAVIORS["answers"]) as server, kind(**OPTIONS) as transport:
+            end = outcome(lambda: transport.send(odd_request(server.origin, method, ODD_REQUESTS[case])))
+            results.append((end, [comparable(request) for request in server.received]))
+    assert results[0] == results[1]
+    assert not any("'x-evil'" in request for _, received in results for request in received)

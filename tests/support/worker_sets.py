@@ -1,0 +1,147 @@
+"""Sets as worker processes make them: with an account from the environment, of an engine that a test serves."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from azure.core.credentials import AzureNamedKeyCredential
+
+import tablepatterns
+import tablepatterns.aio
+from support.maintained_set import BY_ID, KINDS
+from tablepatterns import EncryptedProperties, EntitySet, Key, LocalKey, Rekey
+from tablepatterns.connection import CONNECTION_VARIABLE
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.serving import serving
+from tablepatterns_transfer import TableTransfer
+
+NO_CREDENTIAL = AzureNamedKeyCredential("x", "a2V5")
+UNREADABLE = "TABLEPATTERNS_TEST_UNREADABLE"
+"""The variable with the PartitionKey whose rows a worker cannot read."""
+FAILURE = "TABLEPATTERNS_TEST_FAILURE"
+"""The variable that says how it fails."""
+
+
+def staff() -> EntitySet[Any, Any]:
+    return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, derived=[KINDS["near"]])
+
+
+def staff_table() -> TableTransfer[Any]:
+    return TableTransfer(tablepatterns.connect("env"), "Staff")
+
+
+def restored_table() -> TableTransfer[Any]:
+    return TableTransfer(tablepatterns.connect("env"), "Restored")
+
+
+def restored() -> EntitySet[Any, Any]:
+    return EntitySet(tablepatterns.connect("env"), "Restored", BY_ID, derived=[KINDS["near"]])
+
+
+def async_staff() -> EntitySet[Any, Any]:
+    return EntitySet(tablepatterns.aio.connect("env"), "Staff", BY_ID, derived=[KINDS["near"]])
+
+
+def staff_in_memory() -> EntitySet[Any, Any]:
+    return EntitySet(tablepatterns.connect(), "Staff", BY_ID, derived=[KINDS["near"]])
+
+
+def fragile_staff() -> EntitySet[Any, Any]:
+    """Return a set that cannot read a certain partition, such as for lack of memory."""
+    entities = staff()
+    _break(entities.table)
+    return entities
+
+
+def fragile_table() -> TableTransfer[Any]:
+    transfer = staff_table()
+    _break(transfer.table)
+    return transfer
+
+
+def _break(table: Any) -> None:
+    bomb, read = os.environ[UNREADABLE], table.page
+
+    async def page(*args: Any, **options: Any) -> Any:
+        rows = await read(*args, **options)
+        if options["size"] > 1 and any(row["PartitionKey"] == bomb for row in rows.items):
+            if os.environ[FAILURE] == "dies":
+                os._exit(9)
+            raise MemoryError
+        return rows
+
+    table.page = page
+
+
+@dataclass
+class Employee:
+    Department: str
+    EmployeeId: int
+    Email: str
+    FullName: str
+
+
+def old_staff() -> EntitySet[Any, Any]:
+    """Return a set of entities in the first version of the model, encrypted with the old key."""
+    keys = [LocalKey("old", bytes(32)), LocalKey("new", bytes(range(32)))]
+    return _sealed_staff(keys)
+
+
+def paid_staff() -> EntitySet[Any, Any]:
+    """Return the set with a new key."""
+    return _sealed_staff([LocalKey("new", bytes(range(32))), LocalKey("old", bytes(32))])
+
+
+def _sealed_staff(keys: list[LocalKey]) -> EntitySet[Any, Any]:
+    encrypted = EncryptedProperties(["LastName"], keys=keys)
+    return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, mappings=[encrypted])
+
+
+def typed_staff() -> EntitySet[Any, Any]:
+    """Return a set whose model has a new version."""
+    versions = [(1, lambda fields: {"FullName": fields["FirstName"], **fields})]
+    return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, model=Employee, versions=versions)
+
+
+def rekeyed() -> Rekey[Any, Any]:
+    """Return a move to keys by the email."""
+    new_set = EntitySet(tablepatterns.connect("env"), "StaffByEmail", Key("{Email}", "{EmployeeId:06d}"))
+    return Rekey(EntitySet(tablepatterns.connect("env"), "Staff", BY_ID), new_set)
+
+
+@contextmanager
+def served(monkeypatch: Any) -> Iterator[Engine]:
+    """Serve an engine whose connection string is in the environment of this process and of its workers."""
+    engine = Engine()
+    with serving(engine) as connection_string:
+        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
+        yield engine
+
+
+@contextmanager
+def killing(seed: int, every: float, most: int) -> Iterator[list[int]]:
+    """Kill a random child process at random moments, at most so many; yield the ids of those killed."""
+    chance, ended, killed = random.Random(seed), threading.Event(), list[int]()
+
+    def kill() -> None:
+        while len(killed) < most and not ended.wait(chance.uniform(0.5, 1.5) * every):
+            children = multiprocessing.active_children()
+            if children:
+                child = chance.choice(children)
+                child.kill()
+                killed.append(child.pid or 0)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        ended.set()
+        thread.join()

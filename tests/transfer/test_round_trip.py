@@ -1,0 +1,100 @@
+"""What is exported and restored is what was stored, for every entity that the service accepts."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from support.any_entities import entities
+from tablepatterns import Int64, Ticks, connect
+from tablepatterns.recipe import as_async, finish
+from tablepatterns.sdk.operation import Operation
+from tablepatterns_transfer import TableTransfer, compare_exports
+
+FORMATS = ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)]
+EXACT: list[dict[str, Any]] = [
+    {"PartitionKey": "", "RowKey": ""},
+    {"PartitionKey": "a", "RowKey": "1", "Value": Ticks.parse("1601-01-01T00:00:00.0000001Z"), "value": "case"},
+    {"PartitionKey": "a", "RowKey": "2", "Value": Ticks.MAX, "VALUE": float("nan")},
+    {"PartitionKey": "a", "RowKey": "3", "Value": Int64(5), "_": float("-inf"), "Empty": "", "None": b""},
+    {"PartitionKey": "a", "RowKey": "4", "Value": 5, "_": -0.0, "Guid": UUID(int=7)},
+    {"PartitionKey": "a", "RowKey": "5", "Value": "5", "Guid": str(UUID(int=7)), "_": 1e300},
+]
+EXACT[2]["Value"] = Ticks(Ticks.MAX)
+
+
+def stored(storage: Any, table: str) -> dict[tuple[str, str], list[str]]:
+    """Return the properties of each row with their types, as the SDK reads them."""
+    rows = storage.tables.get_table_client(table).list_entities()
+    return {
+        (row["PartitionKey"], row["RowKey"]): sorted(
+            f"{name}: {type(value).__name__} {getattr(value, 'tables_service_value', '') or value!r}"
+            for name, value in row.items()
+            if name != "WriteId"
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+@given(st.lists(entities(), max_size=8, unique_by=lambda entity: (entity["PartitionKey"], entity["RowKey"])))
+@example(EXACT)
+def test_every_entity_is_restored_exactly(file_format: Any, rows: list[dict[str, Any]]) -> None:
+    storage = connect()
+    table = as_async(storage).table("Source")
+    finish(table.create())
+    for row in rows:
+        finish(table.submit(Operation.insert(row)))
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = TableTransfer(storage, "Source").export(Path(folder) / "one", format=file_format)
+        assert manifest.rows == len(rows)
+        TableTransfer(storage, "Target").restore(Path(folder) / "one")
+        assert stored(storage, "Target") == stored(storage, "Source")
+        TableTransfer(storage, "Target").export(Path(folder) / "two")
+        assert compare_exports(Path(folder) / "one", Path(folder) / "two").are_none
+
+
+def test_an_entity_of_the_greatest_size_is_restored(tmp_path: Path) -> None:
+    storage = connect()
+    table = as_async(storage).table("Source")
+    for number in range(6):
+        large = {f"P{at}": "\x00" * 32_000 for at in range(15)}
+        finish(table.submit(Operation.insert({"PartitionKey": "p", "RowKey": f"{number}", **large})))
+    TableTransfer(storage, "Source").export(tmp_path / "export")
+    TableTransfer(storage, "Target").restore(tmp_path / "export")
+    assert stored(storage, "Target") == stored(storage, "Source")
+
+
+@pytest.mark.parquet
+def test_parquet_is_read_without_the_library(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    storage = connect()
+    client = storage.tables.create_table("Source")
+    for number in range(3):
+        client.create_entity({"PartitionKey": "p", "RowKey": f"{number}", "Age": number, "Name": f"n{number}"})
+    client.create_entity({"PartitionKey": "p", "RowKey": "3", "Age": "unknown"})
+    (file,) = TableTransfer(storage, "Source").export(tmp_path / "export", format="parquet").files
+    columns = parquet.read_table(tmp_path / "export" / file.name).to_pydict()
+    assert columns["Age"] == [0, 1, 2, None]
+    assert columns["Name"] == ["n0", "n1", "n2", None]
+    assert columns["$exact"] == [None, None, None, '{"PartitionKey": "p", "RowKey": "3", "Age": "unknown"}']
+    assert all(columns["Timestamp"])
+
+
+def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tablepatterns_transfer import parquet
+
+    parquet.arrow.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    storage = connect()
+    storage.tables.create_table("Source").create_entity({"PartitionKey": "p", "RowKey": "r"})
+    with pytest.raises(ModuleNotFoundError, match=r"Parquet needs pyarrow: pip install '.\[parquet\]'"):
+        TableTransfer(storage, "Source").export(tmp_path / "export", format="parquet")
+    parquet.arrow.cache_clear()

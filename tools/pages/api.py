@@ -1,0 +1,195 @@
+"""The API reference: as Markdown for readers of the files, and as directives of autodoc for the site.
+
+A page names what it describes in a marker, such as `<!-- make pages: names Key.* tablepatterns.jobs: verify -->`: with
+`.*` a class is shown with its methods, with `.**` also with those that it inherits. A word with a colon is the module
+of the names after it; the first is `tablepatterns`. `errors.*` are all classes of errors.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, get_args, get_origin
+
+import tablepatterns
+from tablepatterns import errors
+from tablepatterns.catalog import ENTRIES
+from tools import DOCS, ROOT
+from tools.pages.markdown import table
+
+MARKER: Final = re.compile(r"^<!-- make pages: names\s+([\w.*:\s]+?)\s+-->$", re.MULTILINE)
+_RAISES: Final = re.compile(r"^:raises (\w+):", re.MULTILINE)
+_SENTENCE: Final = re.compile(r".*?\.(?=\s|$)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A name of the reference.
+
+    :param members: "" for none, "*" for its own, "**" for inherited ones too
+    """
+
+    module: str
+    name: str
+    members: str
+
+    @property
+    def value(self) -> Any:
+        return getattr(import_module(self.module), self.name)
+
+    @property
+    def methods(self) -> list[str]:
+        """The public names of a class that have a docstring, in the order of its source."""
+        kind = self.value
+        homes = [kind] if self.members == "*" else [each for each in kind.__mro__ if each.__name__ != "Pattern"]
+        names = dict.fromkeys(name for home in homes if home is not object for name in vars(home))
+        return [name for name in names if not name.startswith("_") and _is_documented(kind, name)]
+
+
+def read_targets(words: Iterable[str]) -> Iterator[Target]:
+    """Yield what the words of a marker name."""
+    module = "tablepatterns"
+    for word in words:
+        if word.endswith(":"):
+            module = word.rstrip(":")
+        elif word == "errors.*":
+            yield from (Target("tablepatterns.errors", name, "") for name in _errors())
+        else:
+            name, _, members = word.partition(".")
+            yield Target(module, name, members)
+
+
+def _errors() -> Iterator[str]:
+    """Yield the names of all error classes, without the base class, which the package has too."""
+    for name, value in vars(errors).items():
+        is_own = inspect.isclass(value) and value.__module__ == errors.__name__
+        if is_own and value not in (errors.TablePatternsError, errors.ServiceError):
+            yield name
+
+
+def targets_of(page: str) -> list[Target]:
+    """Return what the markers of a page name."""
+    return [target for words in MARKER.findall(page) for target in read_targets(words.split())]
+
+
+def unlisted(kind: str) -> Iterator[tuple[str, list[Target]]]:
+    """Yield the title of each entry of a kind, and those of its classes that no page lists."""
+    pages = (path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.md"))
+    listed = {target.name for page in pages for target in targets_of(page)}
+    for entry in (each for each in ENTRIES if each.kind == kind):
+        if targets := [Target("tablepatterns", name, "*") for name in entry.classes if name not in listed]:
+            yield entry.title, targets
+
+
+def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
+    """Yield the paragraphs on names: how each is called, what it is for, and its methods."""
+    for target in targets:
+        value = target.value
+        if isinstance(value, ModuleType):
+            yield table(("Name", "Value", "Meaning"), _constants(value))
+            continue
+        yield f"### `{target.name}`"
+        yield f"{_introduction(value)} [Source]({_source(target)})"
+        if target.members and (methods := target.methods):
+            rows = [_method(value, name) for name in methods]
+            yield table(("Member", "What it does", "Raises"), rows)
+
+
+def as_directives(targets: Iterable[Target]) -> str:
+    """Return directives of autodoc, for the site."""
+    listed = "\n\n".join("\n".join(_directive(target)) for target in targets)
+    return f"```{{eval-rst}}\n{listed}\n```"
+
+
+def _directive(target: Target) -> Iterator[str]:
+    path, value = f"{target.module}.{target.name}", target.value
+    if isinstance(value, ModuleType):
+        yield from (f".. automodule:: {path}", "   :members:", "   :undoc-members:")
+    elif inspect.isclass(value):
+        yield f".. autoclass:: {path}"
+        if getattr(tablepatterns, target.name, value) is not value:
+            # Links by name lead to that of the package
+            yield "   :no-index:"
+        if issubclass(value, BaseException):
+            yield "   :show-inheritance:"
+        if target.members:
+            yield "   :members:"
+        if target.members == "**":
+            yield "   :inherited-members: Pattern"
+    elif _is_alias(value):
+        yield from (f".. autodata:: {path}", "   :no-value:")
+    else:
+        yield f".. autofunction:: {path}"
+
+
+def _introduction(value: Any) -> str:
+    """Return the signature, and the first sentence of the docstring."""
+    if _is_alias(value):
+        return f"One of {', '.join(f'`{each!r}`' for each in get_args(value))}."
+    return f"`{_signature(value)}`: {_summary(value)}" if _signature(value) else _summary(value)
+
+
+def _is_alias(value: Any) -> bool:
+    return get_origin(value) is not None
+
+
+def _signature(value: Any) -> str:
+    """Return how a class or a function is called, without types; "" for what is not called by users."""
+    if not callable(value) or (inspect.isclass(value) and issubclass(value, BaseException)):
+        return ""
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    parts, is_keyword = list[str](), False
+    for each in signature.parameters.values():
+        if each.kind is each.KEYWORD_ONLY and not is_keyword:
+            is_keyword = True
+            parts.append("*")
+        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        is_keyword = is_keyword or each.kind is each.VAR_POSITIONAL
+        if each.name != "self":
+            parts.append(f"{stars}{each.name}" + ("" if stars or each.default is each.empty else "=..."))
+    return f"{value.__name__}({', '.join(parts)})"
+
+
+def _method(owner: Any, name: str) -> tuple[str, str, str]:
+    member = inspect.getattr_static(owner, name)
+    value = getattr(owner, name) if callable(getattr(owner, name, None)) else member
+    called = _signature(value) if callable(value) else ""
+    raises = dict.fromkeys(_RAISES.findall(inspect.getdoc(value) or ""))
+    return f"`{called or name}`", _summary(value), ", ".join(f"`{each}`" for each in raises)
+
+
+def _summary(value: Any) -> str:
+    """Return the first sentence of a docstring."""
+    first = (inspect.getdoc(value) or "").split("\n\n")[0]
+    found = _SENTENCE.match(first)
+    sentence = " ".join((found[0] if found else first).split())
+    return f"{sentence.removesuffix(':')}." if sentence.endswith(":") else sentence
+
+
+def _is_documented(kind: Any, name: str) -> bool:
+    member = inspect.getattr_static(kind, name)
+    if isinstance(member, (str, int, float, tuple, type(None))):
+        return False
+    text = inspect.getdoc(getattr(kind, name, None) or member) or ""
+    return bool(text) and not text.startswith("Alias for field number")
+
+
+def _source(target: Target) -> str:
+    module = import_module(target.module if _is_alias(target.value) else target.value.__module__)
+    return f"/../{Path(module.__file__ or '').relative_to(ROOT).as_posix()}"
+
+
+def _constants(module: ModuleType) -> Iterator[tuple[str, str, str]]:
+    """Yield the constants of a module, with their values and the strings below them."""
+    lines = inspect.getsource(module)
+    found = re.findall(r'^([A-Z]\w+): Final.*?(?:\n(?=[A-Z#\n])|\n"""(.*?)"""|\Z)', lines, re.MULTILINE | re.DOTALL)
+    for name, meaning in found:
+        yield f"`{name}`", f"`{getattr(module, name)!r}`", " ".join(meaning.split())

@@ -1,0 +1,60 @@
+"""How many recorded answers of the service the engine and Azurite give, from what `make recordings` wrote."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from tools import DATA
+from tools.pages.markdown import rows_of_table
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it to Python 3.10
+
+FIGURES: Final[Mapping[str, Any]] = tomllib.loads((DATA / "recordings.toml").read_text(encoding="utf-8"))
+_LEVELS: Final = ("status", "body", "headers")
+_PARTS: Final = {"Tables": "table", "Queues": "queue", "Blobs": "blob"}
+
+
+def shares() -> str:
+    """Return the rows of the table of shares: for each service, those of the engine and those of Azurite."""
+    return rows_of_table(
+        (
+            part,
+            f"{FIGURES['common']['engine'][service]['exchanges']:,}",
+            *_shares("engine", service),
+            *_shares("azurite", service),
+        )
+        for part, service in _PARTS.items()
+    )
+
+
+def _shares(backend: str, service: str) -> Iterable[str]:
+    counts = FIGURES["common"][backend][service]
+    return [f"{counts[level] / counts['exchanges']:.1%}" for level in _LEVELS]
+
+
+def share_of_engine(level: str) -> str:
+    """Return the share of all compared answers of the service that the engine gives."""
+    counts = FIGURES["engine"].values()
+    return f"{sum(count[level] for count in counts) / compared():.1%}"
+
+
+def compared() -> int:
+    return sum(count["exchanges"] for count in FIGURES["engine"].values())
+
+
+def set_aside() -> str:
+    return _counted("set_aside")
+
+
+def differences() -> str:
+    return _counted("differences")
+
+
+def _counted(name: str) -> str:
+    entries = sorted(FIGURES[name], key=lambda entry: -entry["exchanges"])
+    return rows_of_table((str(entry["exchanges"]), entry["reason"]) for entry in entries)

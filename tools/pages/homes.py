@@ -1,0 +1,30 @@
+"""Where a pattern is described: its page, and the recipes whose costs and guarantees only that page lists."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from tablepatterns.catalog import CatalogEntry, entry
+from tools import DOCS
+
+_OTHER_PLACES = {"rekey": "moving-to-new-keys.md"}
+
+
+def page_of(pattern: CatalogEntry) -> str | None:
+    """Return the path of an entry's page in the folder of the docs."""
+    path = _OTHER_PLACES.get(pattern.name, f"patterns/{pattern.name}.md")
+    return path if (DOCS / path).is_file() else None
+
+
+def recipes_on_pages(kind: Literal["costs", "guarantees"]) -> dict[str, CatalogEntry]:
+    """Return the entry on whose page a recipe's costs or guarantees are, by the name of the recipe."""
+    marker = re.compile(rf"<!-- make pages: {kind}(.*?) -->")
+    found = dict[str, CatalogEntry]()
+    for path in sorted(DOCS.glob("patterns/*.md")):
+        pattern = entry(path.stem)
+        for names in marker.findall(path.read_text(encoding="utf-8")):
+            # A page can show recipes of others, too; their own page comes first
+            shown = names.split() or pattern.classes
+            found |= {name: pattern for name in shown if name in pattern.classes or name not in found}
+    return found
