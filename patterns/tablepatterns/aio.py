@@ -58,11 +58,11 @@ def connect(
     :raises BadTarget: the target is none of the accepted forms, or no client of the SDK has an option
     :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. The in-memory engine does not need it
     """
-    resolved, engine = account_of(target, credential, options)
+    parsed_target, engine = account_of(target, credential, options)
     if engine is None and "transport" not in options:
         with importing("the SDK's async clients need", extra="aio"):
             import_module("aiohttp")
-    return Storage(resolved, engine, options)
+    return Storage(parsed_target, engine, options)
 
 
 class Storage(TypedAccount):

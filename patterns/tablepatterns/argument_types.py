@@ -311,8 +311,8 @@ def is_async(function: object) -> bool:
     >>> is_async(step), is_async(functools.partial(step, 1)), is_async(print)
     (True, True, False)
     """
-    called = _called(function)
-    return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+    body = _function_of(function)
+    return inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body)
 
 
 def is_generator(function: object) -> bool:
@@ -322,11 +322,11 @@ def is_generator(function: object) -> bool:
     >>> is_generator(step), is_generator(print)
     (True, False)
     """
-    called = _called(function)
-    return inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)
+    body = _function_of(function)
+    return inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body)
 
 
-def _called(function: object) -> object:
+def _function_of(function: object) -> object:
     """Return the function that runs when an object is called; None for a class, and for what cannot be called."""
     while isinstance(function, functools.partial):
         function = cast("functools.partial[object]", function).func

@@ -90,8 +90,8 @@ class Cost:
 
     def price(self, prices: Mapping[str, float] | None = None) -> float:
         """Return what it costs in the currency of the prices; they are those of `table_operations`."""
-        priced = _default_prices() if prices is None else prices
-        total: float = sum(priced[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
+        prices = _default_prices() if prices is None else prices
+        total: float = sum(prices[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
         return total / _PRICED_OPERATIONS
 
     def comparison(self, prices: Mapping[str, float] | None = None) -> str:

@@ -54,7 +54,7 @@ def _seconds(state: RetryCallState) -> float:
 
 
 def _give_up(state: RetryCallState) -> NoReturn:
-    overtaken = state.outcome.exception() if state.outcome else None
-    reason = overtaken.__cause__ if overtaken else None
+    last_error = state.outcome.exception() if state.outcome else None
+    reason = last_error.__cause__ if last_error else None
     cause = reason if isinstance(reason, EntityChanged) else None
     raise TooMuchContention(state.attempt_number, _seconds(state), cause) from reason

@@ -10,7 +10,7 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, Key, WideEntity
-from tablepatterns.entity_set.consistent_read import one_pass
+from tablepatterns.entity_set.range_query import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.tables.service import Tables

@@ -574,9 +574,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
 
 def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
-    """Return the items of a parameter, which may be an iterator."""
-    if not isinstance(parts, Iterable):
-        raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
+    """Return the items of a parameter; those of an iterator are not checked before."""
     items = tuple(parts)
     for item in items:
         if not isinstance(item, kind):

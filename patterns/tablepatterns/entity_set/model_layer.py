@@ -245,7 +245,11 @@ def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     if not isinstance(returned, type(instance)):
         rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(instance).__name__}, from a function without async"
-        raise BadInput("change", type(returned).__name__, rule, hint)
+        error = BadInput("change", type(returned).__name__, rule, hint)
+        if isinstance(returned, Coroutine):
+            # So that Python does not warn that it is not awaited
+            returned.close()
+        raise error
     return returned
 
 
@@ -256,7 +260,9 @@ def as_declared(
     classes = model.classes if isinstance(model, OneOf) else (model,)
     stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None
-    model_mappings = [reduce(lambda known, part: known.of_model(part), classes, mapping) for mapping in mappings]
+    model_mappings = [
+        reduce(lambda mapping, model_class: mapping.of_model(model_class), classes, mapping) for mapping in mappings
+    ]
     missing = defaultdict[type[StoredBy], dict[str, StoredBy]](dict)
     for name, annotation in (pair for model_class in classes for pair in field_annotations(model_class, StoredBy)):
         if not any(mapping.declared_by is type(annotation) and name in mapping.fields for mapping in model_mappings):

@@ -19,10 +19,9 @@ from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
-from .consistent_read import one_pass, rows_at_once
 from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
 from .placement import InPartition, InTable
-from .range_query import range_filter
+from .range_query import one_pass, range_filter, rows_at_once
 
 PART: Final = "ListPart"
 """The key field with the row's number, if a list or a group is spread over several rows."""

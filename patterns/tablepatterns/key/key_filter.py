@@ -86,15 +86,14 @@ class _KeyFilter:
         pending = list(terms)
         while pending:
             term = pending.pop(0)
-            prefix = self._prefix_of(term, pending) if isinstance(term, Comparison) else None
-            if prefix is None or not isinstance(term, Comparison):
-                filters += self.terms(term, key_values)
-            else:
-                pending.remove(prefix)
+            if isinstance(term, Comparison) and (end := self._end_of_prefix(term, pending)) is not None:
+                pending.remove(end)
                 filters += self._prefixed(term, key_values)
+            else:
+                filters += self.terms(term, key_values)
         return _tightened(filters)
 
-    def _prefix_of(self, term: Comparison, other_terms: Sequence[Filter]) -> Comparison | None:
+    def _end_of_prefix(self, term: Comparison, other_terms: Sequence[Filter]) -> Comparison | None:
         """Return the other half of `startswith`, if the term is one half and keys do not sort by the field.
 
         Neither half is a range of keys then, but together they are: that of the keys with this text at that place.

@@ -78,12 +78,13 @@ class Automaton:
         """Add any number of characters up to where the separator first occurs, and the separator."""
         separator_characters = sorted(set(separator))
         states = [self.end, *(self._new() for _ in separator)]
-        for matched, state in enumerate(states[:-1]):
+        # In state n, the text so far ends with the first n characters of the separator. The next character leads to the
+        # state of what the text ends with then; one that the separator lacks leads back to the first state
+        for length, state in enumerate(states[:-1]):
             self._moves[state].append((characters.without(separator_characters), states[0]))
             for character in separator_characters:
-                self._moves[state].append(
-                    (one_of(character), states[_matched(separator, separator[:matched] + character)])
-                )
+                next_length = _matching_length(separator, separator[:length] + character)
+                self._moves[state].append((one_of(character), states[next_length]))
 
     def _new(self) -> int:
         self._moves.append([])
@@ -91,20 +92,21 @@ class Automaton:
 
     def meets(self, automaton: Automaton) -> bool:
         """Whether both can write the same text."""
+        # The pairs of states that the same text can lead to, found from the pair of starts
         pairs = {(0, 0)}
         pending = [(0, 0)]
         while pending:
-            mine, theirs = pending.pop()
-            if (mine, theirs) == (self.end, automaton.end):
+            one, other = pending.pop()
+            if (one, other) == (self.end, automaton.end):
                 return True
-            for (my_set, my_state), (their_set, their_state) in product(self._moves[mine], automaton._moves[theirs]):
-                pair = my_state, their_state
-                if pair not in pairs and my_set.meets(their_set):
+            for move, other_move in product(self._moves[one], automaton._moves[other]):
+                pair = move[1], other_move[1]
+                if pair not in pairs and move[0].meets(other_move[0]):
                     pairs.add(pair)
                     pending.append(pair)
         return False
 
 
-def _matched(separator: str, text: str) -> int:
+def _matching_length(separator: str, text: str) -> int:
     """Return how much of the separator the text ends with."""
     return next(n for n in range(len(text), -1, -1) if text.endswith(separator[:n]))

@@ -110,10 +110,10 @@ class AnyJson(Nested):
     def to_json(self, value: object) -> object:
         hint = "use lists, dicts with str keys, strings, finite numbers, True, False and None"
         try:
-            again = json.loads(as_json(value))
+            json_value = json.loads(as_json(value))
         except (BadProperty, RecursionError) as error:
             raise TypeMismatch(value, "it has no JSON form", hint) from error
-        if not isinstance(value, self._kind) or again != value:
+        if not isinstance(value, self._kind) or json_value != value:
             raise TypeMismatch(value, "JSON would not read it back equal", hint)
         return value
 

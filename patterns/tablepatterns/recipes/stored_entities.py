@@ -10,11 +10,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from ..edm import ordinal
 from ..entity import Entity
-from ..entity_set.consistent_read import rows_at_once
 from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import mappings_of, primary_keys, primary_layout
-from ..entity_set.range_query import range_filter
+from ..entity_set.range_query import range_filter, rows_at_once
 from ..filters import Filter, prop
 from ..key import Key, KeyRange
 from ..limits import SYSTEM_PROPERTIES

@@ -15,12 +15,11 @@ from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
 from ...entity_set.calls import SetCalls
 from ...entity_set.commit import E
-from ...entity_set.consistent_read import rows_at_once
 from ...entity_set.hooks import Selection
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
 from ...entity_set.model_adapter import adapter_of
 from ...entity_set.model_layer import ModelLayer, as_declared
-from ...entity_set.range_query import range_filter
+from ...entity_set.range_query import range_filter, rows_at_once
 from ...errors import (
     BadDesign,
     BadInput,
