@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.text import Text
 
-from tablepatterns.cli.output import WRONG_USE, Result, command, console, fail, print_document, shows_progress
+from tablepatterns.cli.output import (
+    WRONG_USE,
+    Result,
+    command,
+    console,
+    fail,
+    print_document,
+    progress_bars,
+    shows_progress,
+)
 from tablepatterns.errors import BadInput
 from tablepatterns.extras import importing
 from tablepatterns.figures import count
@@ -196,7 +204,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
         return
     for finding in first_findings(design)[:_FIRST]:
         err.print(f"estimated: {SEVERITIES[finding.severity]}: {plain(finding.subject)}: {finding.rule}", style="dim")
-    with Progress(console=err, transient=True) as progress:
+    with progress_bars(transient=True) as progress:
         task = progress.add_task(f"Measuring {count(declared)} access patterns", total=declared)
 
         def show(measured: int) -> None:
@@ -256,6 +264,20 @@ def _written(reviewed: Reviewed, form: Form) -> str:
 def commands(app: typer.Typer) -> None:
     command(app)(explain)
     command(app)(review)
+    command(app)(mcp)
+
+
+def mcp() -> None:
+    """Offer reviews, query plans, patterns, costs and errors to an assistant, over the Model Context Protocol (MCP).
+
+    An assistant starts it, and talks to it by standard input and output. It reads TOML files below the folder in which
+    it is started, if it is given their path, and nothing else.
+
+    Example: claude mcp add tablepatterns -- tablepatterns mcp
+    """
+    with importing("the MCP server needs", extra="mcp"):
+        from .mcp_server import server
+    server().run()
 
 
 def explain(

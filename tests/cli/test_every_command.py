@@ -94,8 +94,8 @@ READING = [
     "review design.toml --fail-on never",
     "design --from-table Employees --storage {account}",
 ]
-ALONE = ("serve", "worker")
-"""Commands that run until a signal; other tests start them."""
+ALONE = ("mcp", "serve", "worker")
+"""Commands that run until a signal or the end of their input; other tests start them."""
 DESIGN = """
 name = "Staff"
 [[set]]

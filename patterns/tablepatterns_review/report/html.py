@@ -31,7 +31,17 @@ from ..model import (
 )
 from ..templates import environment
 from .charts import HEAT, heat_chart
-from .formatting import SEVERITIES, deciding, effect_of_all, lines, name_of, nearest_to_target, plain, subject_of, verdict
+from .formatting import (
+    SEVERITIES,
+    deciding,
+    effect_of_all,
+    lines,
+    name_of,
+    nearest_to_target,
+    plain,
+    subject_of,
+    verdict,
+)
 from .sheet import review_sheet
 from .tables import Cell, sheets
 

@@ -112,7 +112,9 @@ def severity_of(figure: float, *, serious: float = inf, warning: float = inf, no
 
 
 def _read(file: str) -> Mapping[str, Rule]:
-    tables: dict[str, Any] = tomllib.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+    tables: dict[str, Any] = tomllib.loads(
+        files("tablepatterns_review.rules").joinpath(file).read_text(encoding="utf-8")
+    )
     levels: Mapping[str, str] = tables.pop("levels")
     for table in tables.values():
         figures = {name: number(figure) for name, figure in table.get("figures", {}).items()}
