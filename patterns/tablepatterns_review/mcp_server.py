@@ -15,8 +15,9 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
+from tablepatterns.catalog import entry
 from tablepatterns.cli.help import names, section
+from tablepatterns.cli.patterns import describe, listing
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput, TablePatternsError, message_of
 from tablepatterns.figures import SECONDS_OF_A_MONTH, money
@@ -25,6 +26,7 @@ from .capacity.price import PriceTable
 from .design.file import read_design
 from .plans.explain import explain
 from .report import markdown
+from .report.text import plain_text
 from .reviewer import review
 
 MAX_DESIGN: Final = 200_000
@@ -84,27 +86,8 @@ def explain_filter(text: Annotated[str, Field(max_length=_MAX_FILTER, descriptio
 
 def describe_pattern(name: Annotated[str, Field(max_length=100)] = "") -> str:
     """Describe a pattern: problem, keys, guarantee, limits, cost, and when to use it. Without a name, list all."""
-    if not name:
-        return "\n".join(f"{each.name}: {each.summary}" for each in ENTRIES)
     with _expected_errors():
-        return _description(entry(name))
-
-
-def _description(pattern: CatalogEntry) -> str:
-    parts = {
-        "Problem": pattern.problem,
-        "Solution": pattern.solution,
-        "Keys": pattern.keys,
-        "Guarantee": pattern.guarantee,
-        "Limits": "; ".join(pattern.limits),
-        "Cost": pattern.cost,
-        "Use it when": "; ".join(pattern.use_when),
-        "Avoid it when": "; ".join(pattern.avoid_when),
-        "Classes": ", ".join(pattern.classes),
-        "Related": ", ".join(each.name for each in related(pattern.name)),
-    }
-    lines = [f"{pattern.title} ({pattern.name}): {pattern.summary}", *(f"{key}: {text}" for key, text in parts.items())]
-    return "\n".join(lines)
+        return plain_text(describe(entry(name)) if name else listing())
 
 
 def cost(

@@ -120,7 +120,7 @@ def test_a_filter_a_pattern_a_cost_and_an_error_are_explained() -> None:
     assert is_error
     assert "Syntax error at position 15" in said
     assert "log_tail" in call("describe_pattern")[0]
-    assert call("describe_pattern", name="LogTail")[0].startswith("Log tail (log_tail): ")
+    assert call("describe_pattern", name="LogTail")[0].startswith("Log tail (pattern): ")
     assert call("describe_pattern", name="no such")[1]
     assert call("cost", table=3, queue=2, calls_a_second=10)[0].startswith("3 table + 2 queue transactions")
     assert call("cost", table=-1)[1]
