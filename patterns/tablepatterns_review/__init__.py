@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tablepatterns.extras import importing
 
 with importing("a review needs", extra="review"):
-    from .design.model import (
-        Access,
-        ArchivePolicy,
-        DeclaredSet,
-        Design,
-        Field,
-        Query,
-        Retention,
-        Shape,
-        Write,
-    )
+    from .design.model import Access, ArchivePolicy, DeclaredSet, Design, Field, Query, Retention, Shape, Write
     from .plans.explain import Plans, explain
     from .plans.query_plan import Better, QueryPlan
 

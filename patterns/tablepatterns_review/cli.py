@@ -41,11 +41,10 @@ from .plans.explain import explain as plan_of
 if TYPE_CHECKING:
     from .capacity.price import PriceTable
 
-_WIDTH: Final = 100
 _MANY: Final = 300
+"""A review of so many access patterns takes so long that it is announced."""
 _FIRST: Final = 12
 """The number of findings from estimates that are shown while a review measures."""
-"""A review of so many access patterns takes so long that it is announced."""
 
 
 class Form(str, Enum):
@@ -247,6 +246,7 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
 
 def _written(reviewed: Reviewed, form: Form) -> str:
     from .report import as_json, html, markdown, text
+    from .report.text import plain_text
 
     match form:
         case Form.MARKDOWN:
@@ -256,14 +256,26 @@ def _written(reviewed: Reviewed, form: Form) -> str:
         case Form.HTML:
             return html(reviewed)
         case Form.TEXT:
-            out = io.StringIO()
-            Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(text(reviewed))
-            return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+            return plain_text(text(reviewed))
 
 
 def commands(app: typer.Typer) -> None:
     command(app)(explain)
     command(app)(review)
+    command(app)(mcp)
+
+
+def mcp() -> None:
+    """Offer reviews, query plans, patterns, costs and errors to an assistant, over the Model Context Protocol (MCP).
+
+    An assistant starts it, and talks to it by standard input and output. It reads TOML files below the folder in which
+    it is started, if it is given their path, and nothing else.
+
+    Example: claude mcp add tablepatterns -- tablepatterns mcp
+    """
+    with importing("the MCP server needs", extra="mcp"):
+        from .mcp_server import server
+    server().run()
 
 
 def explain(
@@ -293,8 +305,7 @@ def review(
     prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
     fix: Annotated[
-        int | None,
-        typer.Option(help="Make this change of the report, in --output or in the file itself."),
+        int | None, typer.Option(help="Make this change of the report, in --output or in the file itself.")
     ] = None,
     diff: Annotated[
         str | None, typer.Option(help="Compare with this design, by access pattern: --diff before.toml after.toml.")

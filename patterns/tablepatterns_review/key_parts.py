@@ -40,7 +40,11 @@ def pieces_of(template: str) -> Sequence[Piece]:
     >>> [(each.literal, each.name, each.width) for each in pieces_of("empid_{EmployeeId:06d}_{Year:04d}")]
     [('empid_', 'EmployeeId', 6), ('_', 'Year', 4)]
     """
-    return tuple(_piece(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
+    parsed = Formatter().parse(template)
+    return tuple(
+        Piece(literal, name, spec or "", format_of(name, spec or "").width) if name else Piece(literal)
+        for literal, name, spec, _ in parsed
+    )
 
 
 def pieces_of_key(key: Key) -> Sequence[Piece]:
@@ -48,8 +52,8 @@ def pieces_of_key(key: Key) -> Sequence[Piece]:
     return (*pieces_of(key.partition_template), *pieces_of(key.row_template))
 
 
-def _piece(literal: str, name: str | None, spec: str) -> Piece:
-    return Piece(literal, name, spec, format_of(name, spec).width) if name else Piece(literal)
+def key_text(key: Key) -> str:
+    return f"({key.partition_template}, {key.row_template})"
 
 
 _SPANS: Final = {

@@ -32,7 +32,7 @@ from .kinds.kind import Method
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
 _ARGUMENTS: Final[Mapping[Match, str]] = {"range": "between(...)", "prefix": "prefix(...)"}
-_TYPES: Final[Mapping[FieldType, type]] = {
+FIELD_TYPES: Final[Mapping[FieldType, type]] = {
     "string": str,
     "int32": int,
     "int64": Int64,
@@ -43,7 +43,7 @@ _TYPES: Final[Mapping[FieldType, type]] = {
     "binary": bytes,
 }
 _ARTICLES: Final[Mapping[FieldType, str]] = {
-    **{name: f"a {name}" for name in _TYPES},
+    **{name: f"a {name}" for name in FIELD_TYPES},
     "string": "text",
     "int32": "an int32",
     "int64": "an int64",
@@ -52,11 +52,7 @@ _ARTICLES: Final[Mapping[FieldType, str]] = {
 }
 _PROMOTED: Final[Mapping[type, tuple[type, ...]]] = {int: (Int64, float), Int64: (float,)}
 """The types of properties that a literal of another type is compared with by value."""
-_SYSTEM_TYPES: Final[Mapping[str, FieldType]] = {
-    "PartitionKey": "string",
-    "RowKey": "string",
-    "Timestamp": "datetime",
-}
+_SYSTEM_TYPES: Final[Mapping[str, FieldType]] = {"PartitionKey": "string", "RowKey": "string", "Timestamp": "datetime"}
 _FORMATS: Final[Mapping[FieldType, str]] = {
     "int32": "010d",
     "int64": "019d",
@@ -208,8 +204,8 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     known: dict[str, FieldType] = {**{field: fields[field].type for field in fields}, **_SYSTEM_TYPES}
     if name in known:
         stored = known[name]
-        is_comparable = _TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))
-        sent = next(_ARTICLES[field_type] for field_type, kind in _TYPES.items() if kind is comparison.kind)
+        is_comparable = FIELD_TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))
+        sent = next(_ARTICLES[field_type] for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind)
         return None if is_comparable else f"{name} is {_ARTICLES[stored]}, and {literal(comparison.value)} is {sent}"
     if kind_of(declared_set).is_wide or "points" in declared_set.settings:
         # Entities have more properties than those declared

@@ -26,10 +26,7 @@ MAX_TESTS: Final = 10_000
 
 
 def review(
-    design: Design,
-    *,
-    prices: PriceTable | None = None,
-    on_measured: Callable[[int], None] | None = None,
+    design: Design, *, prices: PriceTable | None = None, on_measured: Callable[[int], None] | None = None
 ) -> Reviewed:
     """Measure a design on the in-memory engine, and return a complete review of it.
 

@@ -26,7 +26,7 @@ class Zipf:
 
     def share(self, rank: int) -> float:
         """Return the share of the value of a rank, starting at 1; 0 after the last rank."""
-        return self.weight(rank) / _total(self.count, self.exponent) if rank <= self.count else 0.0
+        return rank**-self.exponent / _total(self.count, self.exponent) if rank <= self.count else 0.0
 
     @property
     def coincidence(self) -> float:
@@ -36,10 +36,6 @@ class Zipf:
         0.25
         """
         return _total(self.count, 2 * self.exponent) / _total(self.count, self.exponent) ** 2
-
-    def weight(self, rank: int) -> float:
-        """Return the frequency of the value of a rank, relative to the first."""
-        return float(rank**-self.exponent)
 
 
 @lru_cache(maxsize=1024)

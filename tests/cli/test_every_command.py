@@ -98,8 +98,8 @@ READING = [
     "export Employees --to {folder} --storage {account}",
     "compare {saved} Old --storage {account}",
 ]
-ALONE = ("serve", "worker")
-"""Commands that run until a signal; other tests start them."""
+ALONE = ("mcp", "serve", "worker")
+"""Commands that run until a signal or the end of their input; other tests start them."""
 DESIGN = """
 name = "Staff"
 [[set]]

@@ -37,7 +37,7 @@ LAYERS = (
     ("tablepatterns_explore",),
     ("tablepatterns_review",),
     ("__init__", "pytest_tablepatterns"),
-    ("cli", "__main__", "tablepatterns_review.cli", "tablepatterns_transfer.cli"),
+    ("cli", "__main__", "tablepatterns_review.cli", "tablepatterns_review.mcp_server", "tablepatterns_transfer.cli"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
 NEVER = (
@@ -95,7 +95,7 @@ def part(module: str) -> str:
     package, first = [*module.split("."), "__init__"][:2]
     if package != "tablepatterns":
         # The commands of a package are part of the command line
-        return module if first == "cli" else package
+        return module if first in ("cli", "mcp_server") else package
     return first if any(first in layer for layer in LAYERS) else "__init__"
 
 

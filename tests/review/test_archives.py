@@ -317,10 +317,6 @@ def test_an_archive_of_a_set_that_is_scanned_has_no_finding() -> None:
         (300, {"retention": Retention(90)}, {"archive-or-retention": ("Employees", Severity.WARNING)}),
         (300, {"retention": Retention(900)}, {"archive-or-retention": ("Employees", Severity.WARNING)}),
         (300, {"retention": Retention(900), "policy": {"rate": 1e-6}}, {}),
-        # 4 times what is added in a year, and 10,000
-        (10_401, {"growth": 100}, {"archive-backlog": ("Employees", Severity.NOTE)}),
-        (10_399, {"growth": 100}, {}),
-        (12_000, {"writes": [Write("hire", "insert", rate=1e-5)]}, {"archive-backlog": ("Employees", Severity.NOTE)}),
         (300, {"policy": {"rate": 3e-6}}, {}),
         (300, {"policy": {"rate": 4e-6}}, {"archive-empties-set": ("Employees", Severity.WARNING)}),
         (300, {"policy": {"rate": 1e-6, "peak": 999.0}}, {}),
@@ -329,13 +325,6 @@ def test_an_archive_of_a_set_that_is_scanned_has_no_finding() -> None:
 )
 def test_a_rule_finds(count: int, options: Mapping[str, Any], expected: Mapping[str, object]) -> None:
     assert reported(with_scan(design(count, former=9, **options))) == expected
-
-
-def test_a_move_that_saves_no_query_anything_is_a_note() -> None:
-    first = design(500, growth=400).sets[0]
-    lookup = Query("employee", {"Department": "=", "EmployeeId": "="}, rate=1)
-    alone = replace(design(500, growth=400), sets=(replace(first, queries=(lookup,)), declared("Former", 9)))
-    assert reported(alone) == {"archive-without-benefit": (TO_FORMER, Severity.NOTE)}
 
 
 def test_the_archive_grows_without_end_and_the_set_does_not() -> None:

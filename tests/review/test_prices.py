@@ -221,7 +221,7 @@ def test_the_default_prices_say_of_what_day_they_are_and_where_they_come_from() 
     assert prices.dated <= date(2026, 11, 21)
     assert prices.source.startswith("Azure Table storage pricing, https://azure.microsoft.com/")
     assert (prices.currency, prices.redundancy, prices.capacity.tables) == ("USD", "LRS", 0.045)
-    assert prices.per_10_000_operations.table_writes == 0.00036
+    assert prices.operations["table_writes"] == 0.00036
 
 
 def test_ones_own_prices_take_their_place(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_ones_own_prices_take_their_place(tmp_path: Path) -> None:
     own = DEFAULT.replace('redundancy = "LRS"', 'redundancy = "GRS"').replace("= 0.00036", "= 1")
     file.write_text(own + "\n[per_gb_month.GRS]\ntables = 0.06\nblobs = 0.03\n", encoding="utf-8")
     prices = PriceTable.read(file)
-    assert (prices.capacity, prices.per_10_000_operations.table_reads) == (Capacity(0.06, 0.03), 1.0)
+    assert (prices.capacity, prices.operations["table_reads"]) == (Capacity(0.06, 0.03), 1.0)
 
 
 def line_of(text: str) -> int:

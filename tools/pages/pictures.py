@@ -274,7 +274,7 @@ _PRICED = {
 def prices() -> Drawing:
     """The price of a million of each operation, from the price table of the review."""
     table = PriceTable.default()
-    bars = [(_PRICED[name], 100 * getattr(table.per_10_000_operations, name)) for name in _PRICED]
+    bars = [(_PRICED[name], 100 * table.operations[name]) for name in _PRICED]
     bars = [(f"a million {name}", 100 * cents) for name, cents in bars]
     bars += [
         ("a GB of tables for a month", 100 * table.capacity.tables),

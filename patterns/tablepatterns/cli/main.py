@@ -41,6 +41,7 @@ _START: Final = """\
   [bold]tablepatterns traffic[/] logs/            what an application asks of its tables, from Azure's resource logs
   [bold]tablepatterns design[/] --from-table NAME   the rows of a real table: keys, types, sizes
   [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
+  [bold]tablepatterns mcp[/]                      the same for an assistant, over the Model Context Protocol
   [bold]tablepatterns help[/] BadKey              what an error means and how to fix it; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] app:worker        process the messages of queues
@@ -72,10 +73,10 @@ except ModuleNotFoundError as error:
     _MISSING: Final = str(error)
 
     def _needs_extra(arguments: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> Result:
-        """Explain a query or review a design; needs the extra `review`."""
+        """Explain a query, review a design, or serve an assistant; needs the extra `review`."""
         fail(_MISSING)
 
-    for _name in ("explain", "review"):
+    for _name in ("explain", "review", "mcp"):
         command(main, _name, context_settings={"ignore_unknown_options": True})(_needs_extra)
 else:
     review_commands(main)

@@ -237,16 +237,13 @@ class _Instances(WrappedItems[Any]):
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
     returned = change(instance)
-    if iscoroutine(returned):
-        # So that Python does not warn that it is not awaited
-        returned.close()
     if returned is None:
         return instance
     if not isinstance(returned, type(instance)):
         rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(instance).__name__}, from a function without async"
         error = BadInput("change", type(returned).__name__, rule, hint)
-        if isinstance(returned, Coroutine):
+        if iscoroutine(returned):
             # So that Python does not warn that it is not awaited
             returned.close()
         raise error

@@ -20,7 +20,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import pieces_of, pieces_of_key
+from ..key_parts import key_text, pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..measure.account import sample_key
 from ..model import Finding
@@ -78,7 +78,7 @@ def _missing_index(target: Target) -> Iterator[Change]:
                     index.is_unique if isinstance(index, InterPartitionIndex) else not is_shared(target.declared, own)
                 )
                 unique = "unique " if is_unique else ""
-                says = f"add the {unique}index {index.name!r} {where}, {changes.key_text(index.key)}"
+                says = f"add the {unique}index {index.name!r} {where}, {key_text(index.key)}"
                 yield changes.put_index(target.declared, index, says)
 
 
@@ -225,7 +225,7 @@ def _wide(target: Target) -> Iterator[Change]:
 def _corrected(target: Target) -> Iterator[Change]:
     declared_set, via = target.declared, _derived(target)
     if not target.part:
-        says = f"use the key {changes.key_text(declared_set.key)}"
+        says = f"use the key {key_text(declared_set.key)}"
         yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
     elif via is not None and (layout := declared_set.profile(via).layout) is not None:
         says = f"use the RowKey {layout.key.row_template} for {target.part!r}"
@@ -261,7 +261,7 @@ def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Cha
     if kind_of(declared_set).shares_tables:
         old, spelling = declared_set.key, re.compile(rf"\{{{name}(:[^}}]*)?\}}")
         key = Key(spelling.sub(field, old.partition_template), spelling.sub(field, old.row_template))
-        yield changes.change_key(declared_set, key, f"use the key {changes.key_text(key)}")
+        yield changes.change_key(declared_set, key, f"use the key {key_text(key)}")
 
 
 def _count(target: Target) -> Iterator[Change]:
@@ -271,7 +271,7 @@ def _count(target: Target) -> Iterator[Change]:
     key = Key(declared_set.key.partition_template, "total")
     if partition_known(query) and set(query.query.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
-        says = f"keep the count in a Summary, {changes.key_text(key)}"
+        says = f"keep the count in a Summary, {key_text(key)}"
         yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
@@ -342,7 +342,7 @@ def _as_index(
     index = next(index_candidates(others, fields, query, local=local, name=old.name), None)
     if index is not None:
         where = "the partition" if local else "other partitions"
-        says = f"use an index in {where} for {old.name!r}, {changes.key_text(index.key)}"
+        says = f"use an index in {where} for {old.name!r}, {key_text(index.key)}"
         yield changes.put_index(declared_set, index, says, replaces=old.name)
 
 
@@ -397,7 +397,7 @@ def _in_one_table(target: Target) -> Iterator[Change]:
             there = _keys_in(target.context.design, one.table)
             for new_key in (key, prefixed):
                 if not any(new_key.overlaps(other_key) for other_key in there):
-                    says = f"store {other_write.of.name} in the table {one.table}, {changes.key_text(new_key)}"
+                    says = f"store {other_write.of.name} in the table {one.table}, {key_text(new_key)}"
                     values = {"table": one.table, "key": new_key}
                     yield Change(other_write.of.name, says, "entity_group_transaction", values=values)
 

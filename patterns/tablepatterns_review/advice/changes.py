@@ -147,10 +147,6 @@ def put_index(
     return put_derived(declared_set, index, pattern, table, says, replaces=replaces)
 
 
-def key_text(key: Key) -> str:
-    return f"({key.partition_template}, {key.row_template})"
-
-
 def change_key(
     declared_set: DeclaredSet,
     key: Key,

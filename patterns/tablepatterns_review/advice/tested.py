@@ -24,11 +24,7 @@ _LESS: Final = 0.95
 
 
 def with_tested_advice(
-    reviewed: Reviewed,
-    context: RuleContext,
-    simulate: Simulate,
-    estimate: Simulate,
-    may_test: Callable[[], bool],
+    reviewed: Reviewed, context: RuleContext, simulate: Simulate, estimate: Simulate, may_test: Callable[[], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Change | None, ...], tuple[Effect, ...]]:
     """Return the findings with advice that was tried, the change of each, and the effect of all changes together.
 
@@ -57,7 +53,8 @@ def with_tested_advice(
         there = set(map(_key, after.findings))
         removed = [other for other in remaining_findings if _key(other) not in there]
         made = Advised(finding, change, after, frozenset(map(_key, removed)), why)
-        advised.append(_with(finding, made, reviewed, [other for other in removed if not _is_serious(other)]))
+        minor = [other for other in removed if other.severity is not Severity.SERIOUS]
+        advised.append(_with(finding, made, reviewed, minor))
     advised, together = _together(advised, reviewed, simulate, estimate)
     numbered = [replace(made.finding, fix=at if made.change else None) for at, made in enumerate(advised, start=1)]
     return tuple(numbered), tuple(made.change for made in advised), together
@@ -77,10 +74,6 @@ class Advised:
     after: Reviewed | None = None
     removes: frozenset[tuple[str, str]] = frozenset()
     why: str | None = None
-
-
-def _is_serious(finding: Finding) -> bool:
-    return finding.severity is Severity.SERIOUS
 
 
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
@@ -219,12 +212,12 @@ def effect_of(reviewed: Reviewed, finding: Finding | None = None) -> Effect:
     is_of_call = bool(named) and about in ("query", "write")
     calls = named if is_of_call else [call for call in reviewed.measured if not call.rejected]
     whole = subject.partition(": ")[0]
-    own_calls = [call for call in calls if call.of.name == whole or getattr(call.of, "table", whole) == whole]
+    own_calls = [call for call in calls if whole in (call.of.name, call.of.table)]
     calls = own_calls or calls
     weighted_calls = [(call, 1.0 if is_of_call else call.rate) for call in calls]
     amounts, names = reviewed.bill.by_subject, {whole, *(call.of.name for call in own_calls)}
     of_part = [amount for name, amount in amounts.items() if name.partition(": ")[0] in names]
-    tables = {whole, *(getattr(call.of, "table", whole) for call in own_calls)}
+    tables = {whole, *(call.of.table for call in own_calls)}
     loads = [1 / load.headroom for load in reviewed.heats if load.table in tables]
     return Effect(
         "call" if is_of_call else "second",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Final
 
@@ -17,10 +17,6 @@ BUSIEST: Final = STEPS // 2
 """The step of all peaks: noon, so that they coincide."""
 BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
 """The start of the simulated day, which is in the names of partitions by time."""
-
-
-def moment_of(step: int) -> datetime:
-    return BEGINS + timedelta(seconds=step * STEP)
 
 
 @lru_cache(maxsize=256)

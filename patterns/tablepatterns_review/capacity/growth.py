@@ -203,7 +203,7 @@ def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float
 
 def _of_query(call: Measured, years: float) -> Iterator[LimitUse]:
     """Yield the use of a page's time limit by a query that mostly reads one partition."""
-    if isinstance(call.access, Query) and isinstance(call.of, DeclaredSet) and call.partitions < _SEVERAL:
+    if isinstance(call.access, Query) and call.partitions < _SEVERAL:
         name, then = part_of(call.of.name, call.access.name), call.examined * grows(call, years)
         yield _use("entities that a partition serves in 5 s", name, _ENTITIES_IN_TIME, call.examined, then)
 

@@ -13,6 +13,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from itertools import product
 from typing import Final, Literal
@@ -23,7 +24,7 @@ from ..design.model import DAY, Field, Shape
 from ..key_parts import Piece, pieces_of, span_of
 from ..measure.sample import names_one, values_of
 from ..zipf import Zipf
-from .day import STEP, STEPS, moment_of
+from .day import BEGINS, STEP, STEPS
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def _name(partitions: Partitions, ranks: Mapping[str, int], start: int) -> str:
         if piece.name and piece.name in ranks:
             text += f"{piece.name} {ranks[piece.name]}"
         elif piece.name and clock and clock.seconds is not None:
-            text += moment_of(start).strftime(piece.spec)
+            text += (BEGINS + timedelta(seconds=start * STEP)).strftime(piece.spec)
         elif piece.name:
             text += f"newest {piece.name}"
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import lru_cache
 from importlib.resources import files
@@ -91,7 +91,7 @@ class PriceTable(StrictTable):
     """Prices of a region; its fields are the keys of a price file.
 
     >>> prices = PriceTable.default()
-    >>> prices.currency, prices.dated.isoformat(), prices.per_10_000_operations.table_reads
+    >>> prices.currency, prices.dated.isoformat(), prices.operations["table_reads"]
     ('USD', '2026-09-12', 0.00036)
 
     :param currency: their currency
@@ -112,6 +112,11 @@ class PriceTable(StrictTable):
     bytes_per_gb: Annotated[float, Ge(1)]
     per_10_000_operations: OperationPrices
     per_gb_month: Mapping[str, Capacity]
+
+    @property
+    def operations(self) -> Mapping[str, float]:
+        """The prices of 10,000 operations, by kind."""
+        return asdict(self.per_10_000_operations)
 
     @property
     def capacity(self) -> Capacity:
@@ -167,7 +172,7 @@ def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years:
         for operation, transactions in charges_of(grown_call(call, years)).items():
             quantity = transactions * call.rate * SECONDS_OF_A_MONTH
             if quantity:
-                amount = quantity / PER * getattr(prices.per_10_000_operations, operation)
+                amount = quantity / PER * prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, amount)
     for part in design.sets:
         volume, price = volume_of(part, years), prices.capacity

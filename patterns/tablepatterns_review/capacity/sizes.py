@@ -134,6 +134,9 @@ def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies:
     }
     header = sum(headers.values())
     names = [*values, *extra, *headers]
+    long_names = [
+        name for name in values if _is_sealed(declared_set, name) or fields[name].type in ("string", "binary")
+    ]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
     usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
     return Sizes(
@@ -143,9 +146,7 @@ def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies:
         most=most + sum(largest for _, _, largest in values.values()) + _write_id(MAX_WRITE_IDS),
         properties=len(names) + 1,
         payload=_payload(declared_set, key, {name: largest for name, (_, _, largest) in values.items()}) + header / 2,
-        value=max(
-            (largest - 4 for name, (_, _, largest) in values.items() if _may_be_long(declared_set, name)), default=0
-        ),
+        value=max((values[name][2] - 4 for name in long_names), default=0),
     )
 
 
@@ -188,10 +189,6 @@ def archived_size(declared_set: DeclaredSet) -> float:
     fields = declared_set.shape.fields
     held = {name: value_bytes(field) for name, field in fields.items() if name not in declared_set.key.fields}
     return _MEMBERS + sum(key_units(declared_set.key, fields)) + _json_size(declared_set, held)
-
-
-def _may_be_long(declared_set: DeclaredSet, name: str) -> bool:
-    return _is_sealed(declared_set, name) or declared_set.shape.fields[name].type in ("string", "binary")
 
 
 def _is_sealed(declared_set: DeclaredSet, name: str) -> bool:

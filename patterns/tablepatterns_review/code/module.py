@@ -20,23 +20,15 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
-from ..design.model import DeclaredSet, Design, FieldType
+from ..design.model import DeclaredSet, Design
 from ..key_parts import pieces_of_key
 from ..kinds import kind_of
 from ..measure.sample import holds_copies
+from ..planner import FIELD_TYPES
 from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
 from ..templates import environment
 
-_TYPES: Final[Mapping[FieldType, str]] = {
-    "string": "str",
-    "int32": "int",
-    "int64": "Int64",
-    "double": "float",
-    "boolean": "bool",
-    "datetime": "datetime",
-    "guid": "UUID",
-    "binary": "bytes",
-}
+_TYPES: Final = {name: kind.__name__ for name, kind in FIELD_TYPES.items()} | {"datetime": "datetime"}
 _HOMES: Final[Mapping[str, Sequence[str]]] = {
     "dataclasses": ("dataclass", "replace"),
     "datetime": ("date", "datetime", "timedelta"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final, cast, get_args, get_type_hints
@@ -24,19 +24,10 @@ from tablepatterns.storage import connect
 
 from ..key_parts import Piece, pieces_of_key
 from ..kinds import kind_of
-from ..measure.account import archive_of, create_sets, number_of_tables
+from ..measure.account import archive_of, create_sets, number_of_tables, rejection
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
-from .model import (
-    ArchivePolicy,
-    DeclaredSet,
-    Design,
-    Field,
-    FieldType,
-    Query,
-    Shape,
-    Write,
-)
+from .model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),
@@ -139,17 +130,9 @@ def _of_moves(design: Design) -> Iterator[Fault]:
             yield Fault((), "design", message_of(error))
             return
         for number, declared_set in enumerate(design.sets):
-            if (says := _rejection(partial(archive_of, storage, declared_set, recipes))) is not None:
+            if (says := rejection(partial(archive_of, storage, declared_set, recipes))) is not None:
                 key = "container" if declared_set.archive is not None and declared_set.archive.to is None else "to"
                 yield Fault(("set", number, "archive", key), f'set "{declared_set.name}": archive', says)
-
-
-def _rejection(call: Callable[[], object]) -> str | None:
-    try:
-        call()
-    except BadInput as error:
-        return message_of(error)
-    return None
 
 
 @lru_cache(maxsize=16)
@@ -220,7 +203,7 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
 def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
     tables = [derived.table(declared_set.table) for derived in declared_set.derived]
     for number, name in enumerate([declared_set.table, *tables]):
-        if (says := _rejection(partial(check_table_name, name))) is not None:
+        if (says := rejection(partial(check_table_name, name))) is not None:
             yield part.fault(says, *(("derived", number - 1) if number else ()), "table")
 
 
@@ -231,7 +214,7 @@ def _of_shape(shape: Shape, part: _Part) -> Iterator[Fault]:
         yield from of_field.out_of_bounds(field)
         if name in (*SYSTEM_PROPERTIES, WRITE_ID):
             yield of_field.fault(f"{name} is set by the service or the library; rename the field")
-        if (says := _rejection(partial(storable, name, ""))) is not None:
+        if (says := rejection(partial(storable, name, ""))) is not None:
             yield of_field.fault(says)
         if field.largest is not None and field.largest < field.size:
             yield of_field.fault(f"largest = {field.largest}: it is below size = {field.size}", "largest")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Final
@@ -15,6 +16,7 @@ from tablepatterns.key import Key
 from tablepatterns.key.formats import escaped_braces
 from tablepatterns.limits import FORBIDDEN_IN_KEYS
 
+from ..key_parts import key_text
 from ..measure.sample import names_one, values_in
 from .model import FieldType, Flaw, Shape
 
@@ -46,12 +48,7 @@ class Corrections:
         return self._separated(subject, *halves)
 
     def _piece(
-        self,
-        subject: str,
-        piece: tuple[str, str | None, str],
-        seen: dict[str, str],
-        shape: Shape,
-        years: float,
+        self, subject: str, piece: tuple[str, str | None, str], seen: dict[str, str], shape: Shape, years: float
     ) -> str:
         literal, name, spec = piece
         # A parsed literal has single braces
@@ -92,7 +89,10 @@ class Corrections:
     def _separated(self, subject: str, partition: str, row: str) -> tuple[str, str]:
         """Return the templates with a separator after each text field that another field follows."""
         apart = partition.replace("}{", "}_{"), row.replace("}{", "}_{")
-        if apart == (partition, row) or _is_accepted(partition, row):
+        if apart == (partition, row):
+            return apart
+        with suppress(BadDesign):
+            Key(partition, row)
             return partition, row
         says = f"In the key of {subject}, nothing separates a text from the field that follows."
         better = "Put a separator between them, or use the format 'escape': 'a', 'bc' and 'ab', 'c' make the same key."
@@ -101,8 +101,7 @@ class Corrections:
 
     def overlapping(self, subject: str, key: Key, whose: str, other_key: Key) -> None:
         says = (
-            f"Rows of {subject} can have the same keys as those of {whose}: {_key_text(key)} and "
-            f"{_key_text(other_key)}."
+            f"Rows of {subject} can have the same keys as those of {whose}: {key_text(key)} and {key_text(other_key)}."
         )
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         self.flaws.append(Flaw("overlap", subject, says, better))
@@ -127,18 +126,6 @@ class Corrections:
         distinct = 2 * math.ceil(values_in(shape, [widened]) * shape.count / max(1.0, there))
         field = replace(shape.fields[widened], distinct=min(distinct, shape.count), within=None, order="none")
         return replace(shape, fields={**shape.fields, widened: field})
-
-
-def _is_accepted(partition: str, row: str) -> bool:
-    try:
-        Key(partition, row)
-    except BadDesign:
-        return False
-    return True
-
-
-def _key_text(key: Key) -> str:
-    return f"({key.partition_template}, {key.row_template})"
 
 
 def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:

@@ -97,7 +97,11 @@ class _Reader:
         """Return the sets; a set that is filled from others is created after them."""
         sets: dict[int, DeclaredSet] = {}
         set_tables = [_with_fields(set_table, set_tables) for set_table in set_tables]
-        for number, table in sorted(enumerate(set_tables), key=lambda pair: any(map(_is_filled, pair[1].derived))):
+
+        def is_filled(table: tables.SetTable) -> bool:
+            return any(isinstance(derived, tables.FilledTable) for derived in table.derived)
+
+        for number, table in sorted(enumerate(set_tables), key=lambda pair: is_filled(pair[1])):
             declared_set = _SetReader(self, table, ("set", number), list(sets.values())).read()
             if declared_set is not None:
                 sets[number] = declared_set
@@ -262,10 +266,6 @@ def _with_fields(table: tables.SetTable, set_tables: Sequence[tables.SetTable]) 
             (set_table for set_table in set_tables if set_table.archive and set_table.archive.to == source.name), source
         )
     return replace(table, fields=source.fields)
-
-
-def _is_filled(table: object) -> bool:
-    return isinstance(table, tables.FilledTable)
 
 
 def _derived(table: Any, key: Any) -> Derived:

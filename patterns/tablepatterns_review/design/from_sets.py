@@ -10,16 +10,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.recipe import Pattern, set_profile_of
 
 from ..kinds import KINDS
-from .model import (
-    Access,
-    ArchivePolicy,
-    DeclaredSet,
-    Field,
-    Query,
-    Retention,
-    Shape,
-    Write,
-)
+from .model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
 
 
 def declare_set(

@@ -156,8 +156,20 @@ class Retention(StrictTable):
     by: RetentionMethod = "entity"
 
 
+class RatedTable(StrictTable):
+    """A table with a rate of calls."""
+
+    rate: float
+    peak: float | None
+
+    @property
+    def busiest(self) -> float:
+        """Calls per second at the busiest time."""
+        return self.rate if self.peak is None else self.peak
+
+
 @dataclass(frozen=True)
-class Query(StrictTable):
+class Query(RatedTable):
     """An access pattern that reads.
 
     :param name: the name of the query, such as `employee by e-mail`
@@ -197,14 +209,9 @@ class Query(StrictTable):
     archived: bool = False
     results: Amount | None = None
 
-    @property
-    def busiest(self) -> float:
-        """Calls per second at the busiest time."""
-        return self.rate if self.peak is None else self.peak
-
 
 @dataclass(frozen=True)
-class Write(StrictTable):
+class Write(RatedTable):
     """An access pattern that writes one entity.
 
     :param name: the name of the write, such as `hire`
@@ -228,11 +235,6 @@ class Write(StrictTable):
     writers: Number = 1
     overwrite: bool = False
     atomic_with: tuple[str, ...] = ()
-
-    @property
-    def busiest(self) -> float:
-        """Calls per second at the busiest time."""
-        return self.rate if self.peak is None else self.peak
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
@@ -19,7 +20,6 @@ from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_ST
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
 from ..key_parts import Piece, pieces_of_key
 from ..zipf import Zipf
-from .texts import SampleTexts
 
 RANGE_SHARE: Final = 0.1
 """The share of the remaining entities that a range contains, if its results are not declared."""
@@ -194,7 +194,10 @@ _LARGEST: Final = 2**22
 _ATTEMPTS: Final = 64
 _MOST_CHOICES: Final = 10_000
 _DIGITS: Final = str.maketrans("0123456789", "abcdefghij")
+_DIGIT: Final = re.compile("[0-9]")
 _WIDTH: Final = 4
+_SHOWN: Final = 24
+"""The characters of a value that a page shows."""
 
 Fields = dict[str, Any]
 
@@ -369,6 +372,21 @@ def _storable(
     return [(name, field) for name, field in shape.fields.items() if name in kept_names]
 
 
+def readable_text(name: str, length: int, ranks: int, separators: Collection[str], rank: int) -> str:
+    """Return the text of a rank, which is named after its field, such as `lastname03`; texts sort by their ranks.
+
+    Only long texts have the declared length. If a key could not be read back from them, they are letters.
+    """
+    number = f"{rank:0{len(str(ranks))}d}"
+    label = re.sub("[^a-z]", "", name.lower())[: max(0, length - len(number))]
+    text = (label + number).ljust(length if length > _SHOWN else 0, "x")
+    like, between = _DIGIT.sub("0", text), [_DIGIT.sub("0", separator) for separator in separators if separator]
+    # A text that ends as a separator begins could not be read back either
+    if any((like + separator).find(separator) < len(text) for separator in between):
+        return number.translate(_DIGITS)
+    return text
+
+
 class _Maker:
     def __init__(
         self,
@@ -389,10 +407,7 @@ class _Maker:
         self._values = max(1, count if field.distinct is None else min(field.distinct, count))
         self._step = span / self._values
         self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
-        self._readable: SampleTexts | None = None
-        if separators is not None:
-            between = separators if piece else ()
-            self._readable = SampleTexts(name, self._length, self._values + SPARE, between, piece is not None)
+        self._separators = separators
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""
@@ -421,8 +436,8 @@ class _Maker:
                 )
 
     def _text(self, rank: int) -> str:
-        if self._readable is not None:
-            return self._readable.of(rank)
+        if self._separators is not None:
+            return readable_text(self._name, self._length, self._values + SPARE, self._separators, rank)
         width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
         digits = f"{rank:0{width}d}".translate(_DIGITS)
         if self._field.order == "none":

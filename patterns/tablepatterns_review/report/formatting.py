@@ -7,16 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from tablepatterns.figures import (
-    listed,
-    number,
-    of_target,
-    plural,
-    share,
-    sum_of_money,
-    time_of_day,
-    years_from_now,
-)
+from tablepatterns.figures import listed, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Final
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,7 @@ from .tables import Cell, Sheet, Tone, sheets
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}
 _LABEL_WIDTH: Final = 12
+_WIDTH: Final = 100
 
 
 def text(reviewed: Reviewed) -> RenderableType:
@@ -32,6 +34,13 @@ def text(reviewed: Reviewed) -> RenderableType:
     for sheet in sheets(reviewed):
         parts += [Text(), *sheet_parts(sheet)]
     return Group(*parts)
+
+
+def plain_text(shown: RenderableType) -> str:
+    """Return what a terminal with 100 columns and without colors shows."""
+    out = io.StringIO()
+    Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(shown)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _finding(finding: Finding) -> RenderableType:

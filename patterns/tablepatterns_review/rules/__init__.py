@@ -12,33 +12,13 @@ from typing import Final
 
 from ..design.model import Design
 from ..model import About, Finding
-from . import (
-    consistency,
-    hot_partitions,
-    indexes,
-    keys,
-    lifecycle,
-    limits,
-    scans,
-    security,
-    usage,
-)
+from . import consistency, hot_partitions, indexes, keys, lifecycle, limits, scans, usage
 from .context import RuleContext
 from .rule import RULES, Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
-_CONCERNS: Final = (
-    scans,
-    hot_partitions,
-    indexes,
-    limits,
-    lifecycle,
-    consistency,
-    security,
-    usage,
-    keys,
-)
+_CONCERNS: Final = (scans, hot_partitions, indexes, limits, lifecycle, consistency, usage, keys)
 
 
 def findings(context: RuleContext) -> tuple[Finding, ...]:

@@ -56,12 +56,12 @@ class RuleContext:
 
     def queries(self) -> Iterator[MeasuredQuery]:
         for measured_set in self.measured:
-            if isinstance(measured_set.access, Query) and isinstance(measured_set.of, DeclaredSet):
+            if isinstance(measured_set.access, Query):
                 yield MeasuredQuery(measured_set.of, measured_set.access, measured_set)
 
     def writes(self) -> Iterator[MeasuredWrite]:
         for measured_set in self.measured:
-            if isinstance(measured_set.access, Write) and isinstance(measured_set.of, DeclaredSet):
+            if isinstance(measured_set.access, Write):
                 yield MeasuredWrite(measured_set.of, measured_set.access, measured_set)
 
     def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
@@ -135,13 +135,12 @@ def needless_reads(measured_set: Measured) -> float:
 
 def _share(measured_set: Measured) -> float:
     """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
-    query, declared_part = measured_set.access, measured_set.of
-    if not isinstance(query, Query) or not isinstance(declared_part, DeclaredSet) or query.filter is not None:
+    query, declared_set = measured_set.access, measured_set.of
+    is_scan = measured_set.query_class is QueryClass.TABLE_SCAN
+    if not isinstance(query, Query) or query.filter is not None or is_scan:
         return 1.0
-    if measured_set.query_class is QueryClass.TABLE_SCAN:
-        return 1.0
-    share, shape = 1.0, declared_part.shape
-    for name in declared_part.key.partition_fields:
+    share, shape = 1.0, declared_set.shape
+    for name in declared_set.key.partition_fields:
         # The most frequent value has the most queries and the most entities
         asked_for = asked_values(shape, name, equal_names(query), query.skew)
         share *= Zipf(asked_for.count, asked_for.exponent + values_of(shape, name).exponent).share(1)

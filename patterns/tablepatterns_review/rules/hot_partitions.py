@@ -26,7 +26,6 @@ _MOST: Final = 0.5
 """The share of the requests from which an access pattern is named."""
 _SMALL: Final = 1000
 """The number of entities that fit on one page, so that readers can cache them all."""
-_GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
 
 
 _WRITERS: Final = 4

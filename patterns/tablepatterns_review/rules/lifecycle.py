@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from tablepatterns.figures import number, plural
-from tablepatterns.filters import QueryClass
 
-from ..design.archives import archive_set, is_of_archive
-from ..design.model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet
+from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
 from ..model import Finding, Severity
-from .context import MeasuredQuery, MeasuredWrite, RuleContext
+from .context import RuleContext
 from .rule import RULES, entities
 
 _TEN_THOUSANDS: Final = 10_000
@@ -19,8 +17,6 @@ _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
 _NEARLY_ALL: Final = 0.9
-_GUIDE: Final = "Eventually consistent transactions pattern"
-_LONGEST_CLASSES: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -28,7 +24,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _deleted(context, declared_set)
         yield from _kept(context, declared_set)
         if declared_set.archive is not None:
-            yield from _archived(context, declared_set, declared_set.archive)
+            yield from _with_retention(declared_set, declared_set.archive)
+            yield from _emptied(context, declared_set, declared_set.archive)
 
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
@@ -38,8 +35,10 @@ def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> fl
 
 
 def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    retention = declared_set.retention
-    if (retention is not None and retention.by == "table") or (retention is None and not _ages(declared_set)):
+    retention, fields = declared_set.retention, declared_set.shape.fields.values()
+    # Only entities with a timestamp can be stored with those of their day
+    is_timed = any(field.type == "datetime" and field.order == "rising" for field in fields)
+    if (retention is None and not is_timed) or (retention is not None and retention.by == "table"):
         return
     # As many entities expire as are inserted
     inserted, deleted = (_rate(context, declared_set, operation) * DAY for operation in ("insert", "delete"))
@@ -51,11 +50,6 @@ def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findin
     severity = RULES["delete-by-entity"].severity_of(gone)
     if severity is not None:
         yield RULES["delete-by-entity"].finding(severity, declared_set, deleted=entities(gone))
-
-
-def _ages(declared_set: DeclaredSet) -> bool:
-    """Whether entities have a timestamp, so that those of a day can be stored together."""
-    return any(field.type == "datetime" and field.order == "rising" for field in declared_set.shape.fields.values())
 
 
 def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
@@ -95,15 +89,6 @@ def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> It
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, says, better)
 
 
-def _archived(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
-    writes = context.writes_of(declared_set)
-    move = next((write for write in writes if is_of_archive(declared_set, write.write)), None)
-    yield from _with_retention(declared_set, policy)
-    yield from _backlog(context, declared_set, policy, move)
-    yield from _emptied(context, declared_set, policy)
-    yield from _without_benefit(context, declared_set, move)
-
-
 def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     retention, days = declared_set.retention, policy.after_days
     if retention is None or days is None or policy.rate is not None:
@@ -117,38 +102,9 @@ def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterato
     yield RULES["archive-or-retention"].finding(Severity.WARNING, declared_set, says, better, **words)
 
 
-def _backlog(
-    context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy, move: MeasuredWrite | None
-) -> Iterator[Finding]:
-    shape, days = declared_set.shape, policy.after_days or 0.0
-    added_rate = _rate(context, declared_set, "insert") - _rate(context, declared_set, "delete")
-    added_rate += shape.moves.received_rate
-    added = max(shape.growth / YEAR_DAYS, added_rate * DAY) * days
-    if policy.is_late(declared_set.retention) or not added or shape.count <= _FOUR_TIMES * added + _TEN_THOUSANDS:
-        return
-    cost = "" if move is None else f", {number((shape.count - added) * move.measured.transactions)} transactions"
-    words = {"count": entities(shape.count), "added": number(added), "after": plural(days, "day"), "cost": cost}
-    yield RULES["archive-backlog"].finding(Severity.NOTE, declared_set, **words)
-
-
 def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     shape = declared_set.shape
     if policy.rate is not None and shape.count and context.entities_then(declared_set) <= 0:
         years = plural(round(-shape.count / shape.net_growth, 1), "year")
         words = {"rate": entities(policy.rate * YEAR), "count": number(shape.count), "years": years}
         yield RULES["archive-empties-set"].finding(Severity.WARNING, declared_set, **words)
-
-
-def _without_benefit(context: RuleContext, declared_set: DeclaredSet, move: MeasuredWrite | None) -> Iterator[Finding]:
-    target = archive_set(context.design, declared_set)
-    queries = [query for query in context.queries_of(declared_set) if not query.query.archived]
-    if target is not None and move is not None and queries and not any(map(_reads_more, queries)):
-        transactions = plural(move.measured.transactions, "transaction")
-        yield RULES["archive-without-benefit"].finding(
-            Severity.NOTE, move, target=target.name, transactions=transactions
-        )
-
-
-def _reads_more(query: MeasuredQuery) -> bool:
-    query_class = query.measured.query_class
-    return query_class in _LONGEST_CLASSES or (query_class is QueryClass.RANGE and query.query.take is None)

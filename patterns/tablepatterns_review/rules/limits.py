@@ -8,11 +8,7 @@ from typing import Final
 
 from tablepatterns.figures import amount, number, often, plural, years_from_now
 from tablepatterns.filters import QueryClass
-from tablepatterns.limits import (
-    MAX_CUSTOM_PROPERTIES,
-    MAX_STRING_BYTES,
-    PARTITION_ENTITIES_PER_SECOND,
-)
+from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.load import busiest_share, partitions_of
 from ..design.model import DeclaredSet, Field

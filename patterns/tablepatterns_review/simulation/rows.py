@@ -91,22 +91,15 @@ def _row(
 ) -> StoredRow:
     _, partition, row = keys
     text = _properties(properties)
-    family = max((family for family in families if family.has(keys)), key=_certainty, default=None)
+    # A summary may be stored in an entity of a set of its own
+    certain = sorted(families, key=lambda family: (family.fixed, family.kind == "primary"), reverse=True)
+    family = next((family for family in certain if family.has(keys)), None)
     if family is None:
         # A further row of a wide entity or a long series: its key starts like that of the entity
         of = next((family.of for family in families if family.has_table(keys[0])), "")
         return StoredRow(number, partition, row, "part", of, None, "", text, stored)
-    template = _template(family.key)
+    template = f"{family.key.partition_template} | {family.key.row_template}"
     return StoredRow(number, partition, row, family.kind, family.of, family.derived, template, text, stored)
-
-
-def _certainty(family: _Family) -> tuple[int, bool]:
-    # A summary may be stored in an entity of a set of its own
-    return family.fixed, family.kind == "primary"
-
-
-def _template(key: Key) -> str:
-    return f"{key.partition_template} | {key.row_template}"
 
 
 def _properties(properties: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.report.sample import clean, sample
-from tablepatterns_review.report.charts import heat_chart, heat_classes
+from tablepatterns_review.report.html import heat_chart, heat_classes
 
 
 def test_only_the_hottest_table_has_a_chart_whose_title_says_the_finding() -> None:
