@@ -115,7 +115,8 @@ def _checked(where: Where) -> tuple[str | None, str | None, str | None, str | No
         check_operation(where["operation"])
     named = {"table": where.get("table"), "queue": where.get("queue"), "blob": where.get("container")}
     resources = {service: name.lower() for service, name in named.items() if name is not None}
-    services = {*resources, where["service"]} if where.get("service") else {*resources}
+    service = where.get("service")
+    services = {*resources, service} if service else {*resources}
     if len(services) > 1:
         rule = "a request goes to one service, and to one table, queue or container"
         raise BadInput("where", sorted(services), rule, "create a rule for each")
