@@ -24,7 +24,6 @@ from .dispatch import AccountApi
 from .faults import READ_TIMEOUT, apply_fault, check_whole
 from .http.authorization import TrustTokens
 from .http.message import Request, Response
-from .http.multipart import read_responses
 
 ENCODINGS: Final = frozenset({"gzip", "deflate"})
 """The content encodings that HTTP clients decode by themselves."""
@@ -167,7 +166,7 @@ class _Reply:
         return self._response.returned
 
     @property
-    def known_parts(self) -> Sequence[Response] | None:
+    def known_parts(self) -> Sequence[Response]:
         return self._response.parts
 
     @property
@@ -303,10 +302,7 @@ def _parts(reply: _Reply) -> Iterator[tuple[HttpRequest, Response]]:
         raise ValueError("You can't get parts if the response is not multipart/mixed")
     info = getattr(reply.request, "multipart_mixed_info", None)
     requests = chain(_flat(info[0] if info else ()), repeat(reply.request))
-    responses = reply.known_parts
-    if responses is None:
-        responses = list(read_responses(reply.content, reply.content_type or ""))
-    return zip(requests, responses, strict=False)
+    return zip(requests, reply.known_parts, strict=False)
 
 
 def _flat(requests: Iterable[Any]) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -79,12 +79,12 @@ def run_azurite(paths: Sequence[Path]) -> dict[Key, Result]:
         return run(paths, lambda: AzuriteBackend(urls, names))
 
 
-def scope(results: Iterator[Result]) -> dict[str, object]:
+def scope(results: Iterable[Result]) -> dict[str, object]:
     reasons = Counter(result.set_aside for result in results if result.set_aside)
     return {"set_aside": [{"exchanges": number, "reason": reason} for reason, number in reasons.most_common()]}
 
 
-def figures(results: Iterator[Result]) -> Mapping[str, Mapping[str, int]]:
+def figures(results: Iterable[Result]) -> Mapping[str, Mapping[str, int]]:
     """Return, by service, how many exchanges are compared, and how many agree up to each level."""
     totals: dict[str, Counter[str]] = {service: Counter() for service in SERVICES}
     for result in results:
@@ -96,7 +96,7 @@ def figures(results: Iterator[Result]) -> Mapping[str, Mapping[str, int]]:
     return {service: dict(total) for service, total in totals.items()}
 
 
-def explain(results: Iterator[Result]) -> tuple[list[dict[str, object]], list[Result]]:
+def explain(results: Iterable[Result]) -> tuple[list[dict[str, object]], list[Result]]:
     """Return how many exchanges differ for each known reason, and those without a reason."""
     counts: dict[str, int] = defaultdict(int)
     unexplained: list[Result] = []

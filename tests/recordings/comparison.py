@@ -74,14 +74,14 @@ class Comparison:
             if content_type.startswith("multipart/mixed"):
                 yield from self._parts(recorded, given, place)
             elif "json" in content_type:
-                documents = [json.loads(answer.body.decode("utf-8-sig")) for answer in (recorded, given)]
-                yield from self._json(*documents, f"{place}$")
+                documents = (json.loads(answer.body.decode("utf-8-sig")) for answer in (recorded, given))
+                yield from self._json(next(documents), next(documents), f"{place}$")
             elif "xml" in content_type or b"<?xml" in recorded.body[:8]:
                 marks = [answer.body.startswith(_BYTE_ORDER_MARK) for answer in (recorded, given)]
                 if marks[0] != marks[1]:
                     yield Difference(BODY, "byte order mark", place, *marks)
-                elements = [fromstring(answer.body.removeprefix(_BYTE_ORDER_MARK)) for answer in (recorded, given)]
-                yield from self._xml(*elements, place)
+                one, other = (fromstring(answer.body.removeprefix(_BYTE_ORDER_MARK)) for answer in (recorded, given))
+                yield from self._xml(one, other, place)
             else:
                 yield Difference(BODY, "content", place, recorded.body[:40], given.body[:40])
         except (ParseError, ValueError, LookupError) as error:

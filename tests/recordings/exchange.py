@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-import yaml
 
 SERVICES = ("table", "queue", "blob")
 
@@ -121,25 +120,31 @@ def read_date(text: str) -> datetime | None:
         return None
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Reads what Python 2 wrote, too."""
-
-
-_Loader.add_constructor("tag:yaml.org,2002:python/unicode", lambda loader, node: loader.construct_scalar(node))
-_Loader.add_constructor(
-    "tag:yaml.org,2002:python/object/apply:_codecs.encode",
-    lambda loader, node: loader.construct_sequence(node)[0].encode("latin-1"),
-)
-
-
 def find_recordings(folder: Path) -> list[Path]:
     """Return the recordings below a folder, without those of Azure Files, which the engine does not have."""
     others = re.compile(r"test_(file|share|directory|get_file|handle)")
     return [path for path in sorted(folder.rglob("*.yaml")) if not others.match(path.name)]
 
 
+@cache
+def _loader() -> Any:
+    """Return a loader of YAML that reads what Python 2 wrote, too."""
+    # Only `make recordings` installs it
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    Loader.add_constructor("tag:yaml.org,2002:python/unicode", lambda loader, node: loader.construct_scalar(node))
+    Loader.add_constructor(
+        "tag:yaml.org,2002:python/object/apply:_codecs.encode",
+        lambda loader, node: loader.construct_sequence(node)[0].encode("latin-1"),
+    )
+    return lambda text: yaml.load(text, Loader)  # noqa: S506 - it is a safe loader
+
+
 def read_recording(path: Path) -> list[Exchange]:
-    document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 - a safe loader
+    document = _loader()(path.read_text("utf-8"))
     interactions = document.get("interactions", []) if isinstance(document, dict) else []
     return [_exchange(interaction["request"], interaction["response"]) for interaction in interactions]
 

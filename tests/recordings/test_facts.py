@@ -76,9 +76,9 @@ def test_the_engine_answers_as_recorded(fact: Fact) -> None:
     account, ask = Account(), REQUESTS[fact.name]
     values = {"{lease}": LEASE, "{future}": "Fri, 01 Jan 2100 00:00:00 GMT"}
     if ask.before:
-        line, headers, body = (*ask.before, "", "")[:3]
-        method, path = line.split(" ", 1)
-        earlier = send(account, fact, method, path, read_headers(headers), body)
+        line, fields, body = (*ask.before, "", "")[:3]
+        method, place = line.split(" ", 1)
+        earlier = send(account, fact, method, place, read_headers(fields), body)
         assert earlier.status < 300
         values["{snapshot}"] = earlier.headers.get("x-ms-snapshot", "")
     path, headers = ask.path, dict(ask.headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -209,10 +210,14 @@ def run_batch(call: BlobCall) -> Response:
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")
     call.reach_state()
-    answers = [_part(call, number, request) for number, request in enumerate(_requests(call))]
-    call.notes.operation, call.notes.written = "BlobBatch", len(answers)
+    requests = _requests(call)
+    parts = [_answer_part(call, request) for request in requests]
+    call.notes.operation, call.notes.written = "BlobBatch", len(parts)
     boundary = f"batchresponse_{uuid4()}"
-    return Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, answers))
+    written = [_write_part(*numbered) for numbered in zip(count(), requests, parts, strict=False)]
+    response = Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, written))
+    response.parts = parts
+    return response
 
 
 def _requests(call: BlobCall) -> list[InnerRequest]:
@@ -226,6 +231,14 @@ def _requests(call: BlobCall) -> list[InnerRequest]:
 
 
 def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
+    response = _execute_part(call, request)
+    response.headers |= {"x-ms-request-id": call.id, "x-ms-version": call.version, "Server": "Windows-Azure-Blob/1.0"}
+    if response.size:
+        response.headers["Content-Length"] = str(response.size)
+    return response
+
+
+def _execute_part(call: BlobCall, request: InnerRequest) -> Response:
     url = absolute(request.url, call.address.base)
     try:
         inner = call.inner(Request(request.method, url, request.headers, request.body))
@@ -237,17 +250,8 @@ def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
         return ErrorWriter(call.id, call.now).of_storage(error)
 
 
-def _part(call: BlobCall, number: int, request: InnerRequest) -> bytes:
-    response = _answer_part(call, request)
-    headers = {
-        **response.headers,
-        "x-ms-request-id": call.id,
-        "x-ms-version": call.version,
-        "Server": "Windows-Azure-Blob/1.0",
-    }
-    if response.size:
-        headers["Content-Length"] = str(response.size)
-    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+def _write_part(number: int, request: InnerRequest, response: Response) -> bytes:
+    fields = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
     content_id = str(number) if request.content_id is None else request.content_id
     head = f"Content-Type: application/http\r\nContent-ID: {content_id}\r\n\r\n"
     return f"{head}HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n".encode() + bytes(response.body)

@@ -41,14 +41,13 @@ class ErrorWriter:
 
     def in_xml(self, error: ServiceError) -> Response:
         """Return the error of an entity or table operation for other clients."""
-        body = f'{PROLOGUE}<error xmlns="{_NAMESPACE}">{self._elements(error, "")}</error>'
-        return Response(error.error_message.status, {"Content-Type": "application/xml;charset=utf-8"}, body.encode())
+        headers = {"Content-Type": "application/xml;charset=utf-8"}
+        return Response(error.error_message.status, headers, self._document(error, "", "xmlns"))
 
     def of_service(self, error: ServiceError) -> Response:
         """Return the error of an operation on access policies, service properties or statistics."""
-        body = f'{PROLOGUE}<m:error xmlns:m="{_NAMESPACE}">{self._elements(error, "m:")}</m:error>'
         headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code}
-        return Response(error.error_message.status, headers, body.encode(), error.message)
+        return Response(error.error_message.status, headers, self._document(error, "m:", "xmlns:m"), error.message)
 
     def of_storage(self, error: ServiceError) -> Response:
         """Return an error of the Queue or the Blob service, with its details."""
@@ -58,6 +57,7 @@ class ErrorWriter:
         body = write_document(element("Error", code, message, *details))
         return Response(error.error_message.status, headers, body, error.message)
 
-    def _elements(self, error: ServiceError, prefix: str) -> str:
-        message = xml_text(error.message + self._stamp)
-        return f'<{prefix}code>{error.code}</{prefix}code><{prefix}message xml:lang="en-US">{message}</{prefix}message>'
+    def _document(self, error: ServiceError, prefix: str, namespace: str) -> bytes:
+        text = xml_text(error.message + self._stamp)
+        content = f'<{prefix}code>{error.code}</{prefix}code><{prefix}message xml:lang="en-US">{text}</{prefix}message>'
+        return f'{PROLOGUE}<{prefix}error {namespace}="{_NAMESPACE}">{content}</{prefix}error>'.encode()

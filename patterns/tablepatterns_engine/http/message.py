@@ -42,7 +42,7 @@ class Response:
 
     Its `fault` is what happens to it on the network, or None; the transport applies it. `examined` is how
     many entities were read for it, and `returned` how many it holds, which no service tells. `parts` are the responses
-    that its body was written from, if it is multipart and they are known: clients in this process need not parse it.
+    that a multipart body was written from: clients in this process need not parse it.
     """
 
     __slots__ = ("_body", "examined", "fault", "headers", "parts", "reason", "returned", "status")
@@ -57,7 +57,7 @@ class Response:
         self.fault: Fault | None = None
         self.examined = 0
         self.returned = 0
-        self.parts: Sequence[Response] | None = None
+        self.parts: Sequence[Response] = ()
 
     @property
     def size(self) -> int:

@@ -12,7 +12,6 @@ from .message import Response
 
 _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
 _VERSIONS: Final = frozenset({"HTTP/1.0", "HTTP/1.1"})
-_STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 _LONE_CR: Final = re.compile(rb"\r(?!\n)")
 _HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
@@ -68,20 +67,6 @@ def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
         yield InnerRequest(words[0], words[1], headers, body, content_id)
 
 
-def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
-    """Yield the HTTP responses in a multipart body, with changesets flattened."""
-    for part in read_parts(body, content_type):
-        if part.content_type.startswith("multipart/mixed"):
-            yield from read_responses(part.content, part.headers["content-type"])
-        else:
-            head, content = _cut(part.content)
-            line, fields = _cut_line(head)
-            found = _STATUS.fullmatch(line)
-            if not found:
-                raise ValueError("no status line")
-            yield Response(int(found[1]), _headers(fields), content, found[2])
-
-
 def write_parts(boundary: str, parts: Sequence[bytes]) -> bytes:
     delimiter = f"--{boundary}\r\n".encode()
     return b"".join([delimiter + part + b"\r\n" for part in parts]) + f"--{boundary}--\r\n".encode()
@@ -124,12 +109,8 @@ def _cut_line(head: bytes) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=512)
 def _read_headers(block: bytes) -> Mapping[str, str]:
-    # The operations of a transaction share a few blocks of headers; each response has its own ETag
-    return _headers(block)
-
-
-def _headers(block: bytes) -> dict[str, str]:
-    # Some readers end a line at a lone CR, and a header must not become two
+    # The operations of a transaction share a few blocks of headers. Some readers end a line at a lone CR, and a header
+    # must not become two
     if _LONE_CR.search(block):
         raise ValueError("a header contains a CR without LF")
     return {name.lower(): value.rstrip() for name, value in _FIELD.findall(block.decode("latin-1"))}

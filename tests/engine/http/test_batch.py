@@ -11,10 +11,10 @@ from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import RequestTooLargeError, TableClient, TableTransactionError, UpdateMode
 
+from support.batch_responses import read_responses
 from support.table_requests import JSON, Wire, batch, entity_path, error_of, query_batch
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.http.message import Response
-from tablepatterns_engine.http.multipart import read_responses
 from tablepatterns_engine.tables.service import Operation
 from tablepatterns_engine.transport import EngineTransport
 

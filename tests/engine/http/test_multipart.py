@@ -9,11 +9,11 @@ from azure.core.rest import HttpRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.batch_responses import read_responses
 from tablepatterns_engine.http.message import Response
 from tablepatterns_engine.http.multipart import (
     read_parts,
     read_requests,
-    read_responses,
     write_multipart,
     write_parts,
     write_response,

@@ -23,9 +23,11 @@ def plain(body: bytes = b'{"value":[]}', status: int = 200, headers: dict[str, s
 
 
 def a_batch(*statuses: int) -> Response:
-    inner = [write_response(Response(status, {"ETag": f"e{status}"}, b"{}", "Some Reason")) for status in statuses]
-    body = write_parts("b", [write_multipart("c", inner)])
-    return Response(202, {"Content-Type": "multipart/mixed; boundary=b"}, body)
+    parts = [Response(status, {"ETag": f"e{status}"}, b"{}", "Some Reason") for status in statuses]
+    body = write_parts("b", [write_multipart("c", list(map(write_response, parts)))])
+    response = Response(202, {"Content-Type": "multipart/mixed; boundary=b"}, body)
+    response.parts = parts
+    return response
 
 
 def a_request(policies: list[Any], methods: list[str]) -> Any:

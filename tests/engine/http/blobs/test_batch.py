@@ -10,6 +10,7 @@ from azure.core.credentials import AzureSasCredential
 from azure.core.exceptions import ClientAuthenticationError
 from azure.storage.blob import ContainerClient, PartialBatchErrorException, generate_container_sas
 
+from support.batch_responses import read_responses
 from support.blob_requests import BLOCK_BLOB, BlobWire
 from support.blob_states import all_names
 from support.queue_requests import DATE, full_text
@@ -17,7 +18,6 @@ from support.table_requests import sign
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.blobs.blob import Tier
 from tablepatterns_engine.http.message import Response
-from tablepatterns_engine.http.multipart import read_responses
 from tablepatterns_engine.transport import EngineTransport
 
 NAMES = ["a", "b c", "d/é", "e%2F"]
