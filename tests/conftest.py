@@ -28,7 +28,7 @@ collect_ignore = ["support/plotting"]
 
 pytest_plugins = [
     *("support.guide_checklist", "support.guarantees", "support.report_sections"),
-    *("support.brief_reports", "support.shared_azurite", "support.tools"),
+    *("support.brief_reports", "support.plugin_options", "support.shared_azurite", "support.tools"),
     "pytester",
 ]
 

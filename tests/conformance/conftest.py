@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -64,13 +64,7 @@ def unchanged(storage: Any, service: Any, own_names: list[str]) -> Callable[[], 
         except ResourceNotFoundError:
             return None
 
-    @asynccontextmanager
-    async def block() -> AsyncIterator[None]:
-        before = await state()
-        yield
-        assert await state() == before
-
-    return block
+    return _unchanged(state)
 
 
 @pytest.fixture
@@ -79,6 +73,16 @@ def rejected(
 ) -> Callable[[ServiceError], AbstractAsyncContextManager[None]]:
     """A block whose call the service rejects in these words, and which changes nothing."""
     return _rejected(unchanged)
+
+
+def _unchanged(state: Callable[[], Awaitable[Any]]) -> Callable[[], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def block() -> AsyncIterator[None]:
+        before = await state()
+        yield
+        assert await state() == before
+
+    return block
 
 
 def _rejected(
@@ -101,6 +105,19 @@ def _raw(raw: Raw, backend: Backend) -> Iterator[Raw]:
         backend.run(closing)
 
 
+def _names(backend: Backend, delete: Callable[[str], Awaitable[None]]) -> Iterator[list[str]]:
+    names: list[str] = []
+    yield names
+
+    async def drop() -> None:
+        for name in names:
+            with suppress(ResourceNotFoundError):
+                await delete(name)
+
+    if backend.kind != "memory":
+        backend.run(drop())
+
+
 # ------------------------------------------------------------------ queues
 
 
@@ -119,16 +136,7 @@ def queue_service(storage: Any) -> Any:
 @pytest.fixture
 def queue_names(backend: Backend, queue_service: Any) -> Iterator[list[str]]:
     """The names that `new_queue_name` gave to this test; the queues are deleted after it."""
-    given: list[str] = []
-    yield given
-
-    async def drop() -> None:
-        for name in given:
-            with suppress(ResourceNotFoundError):
-                await queue_service.delete_queue(name)
-
-    if backend.kind != "memory":
-        backend.run(drop())
+    yield from _names(backend, queue_service.delete_queue)
 
 
 @pytest.fixture
@@ -178,13 +186,7 @@ def queues_unchanged(
         seen = [(message.id, message.content, message.dequeue_count) for message in messages]
         return properties.metadata, properties.approximate_message_count, seen
 
-    @asynccontextmanager
-    async def block() -> AsyncIterator[None]:
-        before = await state()
-        yield
-        assert await state() == before
-
-    return block
+    return _unchanged(state)
 
 
 @pytest.fixture
@@ -213,16 +215,7 @@ def blob_service(storage: Any) -> Any:
 @pytest.fixture
 def container_names(backend: Backend, blob_service: Any) -> Iterator[list[str]]:
     """The names that `new_container_name` gave to this test; the containers are deleted after it."""
-    given: list[str] = []
-    yield given
-
-    async def drop() -> None:
-        for name in given:
-            with suppress(ResourceNotFoundError):
-                await blob_service.delete_container(name)
-
-    if backend.kind != "memory":
-        backend.run(drop())
+    yield from _names(backend, blob_service.delete_container)
 
 
 @pytest.fixture
@@ -272,13 +265,7 @@ def blobs_unchanged(
     def said_of(each: Any) -> Any:
         return each.etag, each.metadata, each.lease.state, each.lease.status
 
-    @asynccontextmanager
-    async def block() -> AsyncIterator[None]:
-        before = await state()
-        yield
-        assert await state() == before
-
-    return block
+    return _unchanged(state)
 
 
 @pytest.fixture

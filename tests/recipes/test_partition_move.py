@@ -128,27 +128,8 @@ async def test_mapped_properties_follow_the_move(backend: Any, engine: Engine) -
     assert await _places(move) == ["Marketing"]
 
 
-async def test_an_interrupted_move_can_be_called_again(backend: Any, engine: Engine) -> None:
-    storage = backend.connect()
-    move = move_of(storage, "Staff", "staff-moves")
-    await move.entity_set.insert(jones())
-    await storage.queue("staff-moves").create()
-    entity = await move.entity_set.get(**ID)
-    with pytest.raises(Crashed):
-        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
-            entity, Department="Marketing"
-        )
-    left = await move.entity_set.get(**ID)
-    with pytest.raises(BadInput, match="is being moved"):
-        await move.move(left, Department="Finance")
-    assert await move.move(left, Department="Marketing") == jones(Department="Marketing")
-    engine.clock.advance(61)
-    await Worker(storage, [move]).run_once()
-    assert await _places(move) == ["Marketing"]
-
-
-async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any, engine: Engine) -> None:
-    """The entity would follow its copy to the place that this one has just left."""
+async def _interrupted_move(backend: Any, engine: Engine) -> Any:
+    """A move of Jones to Marketing, whose process crashed after it had written the copy."""
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
     await move.entity_set.insert(jones())
@@ -157,26 +138,35 @@ async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any,
         await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             await move.entity_set.get(**ID), Department="Marketing"
         )
+    return move
+
+
+async def test_an_interrupted_move_can_be_called_again(backend: Any, engine: Engine) -> None:
+    move = await _interrupted_move(backend, engine)
+    left = await move.entity_set.get(**ID)
+    with pytest.raises(BadInput, match="is being moved"):
+        await move.move(left, Department="Finance")
+    assert await move.move(left, Department="Marketing") == jones(Department="Marketing")
+    engine.clock.advance(61)
+    await Worker(backend.connect(), [move]).run_once()
+    assert await _places(move) == ["Marketing"]
+
+
+async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any, engine: Engine) -> None:
+    """The entity would follow its copy to the place that this one has just left."""
+    move = await _interrupted_move(backend, engine)
     copied = await move.entity_set.get(**THERE)
     with engine.ledger.span() as span, pytest.raises(BadInput, match="its move to this partition has not finished"):
         await move.move(copied, Department="Finance")
     assert span.totals.requests == 0
     engine.clock.advance(61)
-    await Worker(storage, [move]).run_once()
+    await Worker(backend.connect(), [move]).run_once()
     await move.move(await move.entity_set.get(**THERE), Department="Finance")
     assert await _places(move) == ["Finance"]
 
 
 async def test_if_original_and_copy_changed_both_stay(backend: Any, engine: Engine) -> None:
-    storage = backend.connect()
-    move = move_of(storage, "Staff", "staff-moves")
-    await move.entity_set.insert(jones())
-    await storage.queue("staff-moves").create()
-    entity = await move.entity_set.get(**ID)
-    with pytest.raises(Crashed):
-        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
-            entity, Department="Marketing"
-        )
+    move = await _interrupted_move(backend, engine)
     await move.entity_set.update(lambda found: found.update(Age=50), **ID)
     await move.entity_set.update(lambda found: found.update(Age=60), **THERE)
     with pytest.raises(DerivedDataMismatch, match="so was its copy"):

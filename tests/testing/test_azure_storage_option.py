@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from support.plugin_options import STRICT
 from tablepatterns import connect
 
-ROOT = Path(__file__).parents[2]
 BODIES = """
 import asyncio
 import pytest
@@ -60,13 +57,6 @@ def test_engine(azure_engine): ...
 def test_patched(azure_patched): ...
 def test_any(azure_storage): azure_storage.tables.create_table("Employees")
 """
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
-    return pytester
 
 
 def run(project: pytest.Pytester, account: str, *options: str) -> pytest.RunResult:

@@ -26,14 +26,6 @@ FIXTURES = (
 )
 
 
-@pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with no fixtures of its own, on which pytest loads this plugin and no other."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
-    return pytester
-
-
 def passed(project: pytest.Pytester) -> int:
     """Return how many of the project's tests pass; none of them may fail, and nothing may warn."""
     result = project.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT)

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from support.plugin_options import STRICT
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
-    return pytester
 
 
 def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(project: pytest.Pytester) -> None:
