@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import http.client
+import os
 import re
+import socket
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Final
 
 import pytest
-from azure.core.exceptions import ServiceRequestError
+from azure.core.exceptions import ServiceRequestError, ServiceResponseError
 from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.data.tables import TableClient
 
-from support.misbehaving_server import BEHAVIORS, MisbehavingServer, Received, misbehaving_server, refused_origin
+from support.misbehaving_server import (
+    BEHAVIORS,
+    JSON,
+    ROW,
+    Connection,
+    MisbehavingServer,
+    Received,
+    misbehaving_server,
+    refused_origin,
+)
+from support.misbehaving_server import response as response_bytes
 from support.recorded_requests import CREDENTIAL
 from tablepatterns.sdk.transport import Transport
 
@@ -160,6 +173,90 @@ def test_an_unknown_host_ends_as_with_the_sdks_transport() -> None:
     request = HttpRequest("GET", "http://nowhere.invalid/account/T")
     ends = [outcome(lambda kind=kind: kind(**OPTIONS).send(request)) for kind in (Sdk, Direct)]
     assert ends[0] == ends[1]
+
+
+def test_the_response_to_head_has_no_content_though_it_has_a_length() -> None:
+    ends: list[Any] = []
+    for kind in (Sdk, Direct):
+        with misbehaving_server(BEHAVIORS["ends before the content"]) as server, kind(**OPTIONS) as transport:
+            ends.append([outcome(lambda: transport.send(HttpRequest("HEAD", server.origin + PATH))) for _ in range(2)])
+    assert ends[0] == ends[1]
+    assert ends[0][0]["content"] == b""
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="the system has no IPv6")
+def test_a_server_with_an_ipv6_address_is_asked() -> None:
+    with misbehaving_server(BEHAVIORS["answers"], address="::1") as server, Direct(**OPTIONS) as transport:
+        assert transport.send(HttpRequest("GET", server.origin + PATH)).status_code == 200
+        (received,) = server.received
+    assert (received.target, received.headers["host"]) == (PATH, server.origin.removeprefix("http://"))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_connection_is_not_used_again_after_an_interrupt(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if Ctrl+C were pressed while the content is read, or a download were abandoned midway."""
+
+    def interrupted(*arguments: Any, **options: Any) -> bytes:
+        raise KeyboardInterrupt
+
+    def behave(connection: Connection) -> None:
+        is_last = connection.request.target == "/T"
+        connection.send(response_bytes(ROW if is_last else bytes(1_000_000), JSON))
+
+    with misbehaving_server(behave) as server, Transport(**OPTIONS) as transport:
+        if stream:
+            response = transport.send(HttpRequest("GET", server.origin + PATH), stream=True)
+            next(response.iter_raw())
+            response.close()
+        else:
+            with monkeypatch.context() as patch:
+                patch.setattr("http.client.HTTPResponse.read", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    transport.send(HttpRequest("GET", server.origin + PATH))
+        assert transport.send(HttpRequest("GET", server.origin + "/T")).json()["Name"] == "J\u00f6nes"
+        assert len(server.received) == server.connections == 2
+
+
+@pytest.mark.parametrize("size", [1, 64 * 1024, 64 * 1024 + 1, 5_000_000])
+def test_a_body_arrives_whole_in_one_write_or_more(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[int] = []
+    send = http.client.HTTPConnection.send
+
+    def recorded(self: Any, data: Any) -> None:
+        writes.append(len(data))
+        send(self, data)
+
+    content = bytes(range(256)) * (size // 256 + 1)
+    monkeypatch.setattr(http.client.HTTPConnection, "send", recorded)
+    with misbehaving_server(BEHAVIORS["answers"]) as server, Direct(**OPTIONS) as transport:
+        transport.send(HttpRequest("PUT", server.origin + PATH, content=content[:size]))
+    assert [request.body for request in server.received] == [content[:size]]
+    assert len(writes) == (1 if size <= 64 * 1024 else 2)
+
+
+def test_a_server_that_closes_between_requests_receives_each_write_once() -> None:
+    with misbehaving_server(BEHAVIORS["closes at the second request"]) as server, Direct(**OPTIONS) as transport:
+        request = HttpRequest("POST", server.origin + PATH, content=b"{}")
+        assert transport.send(request).status_code == 200
+        with pytest.raises(ServiceResponseError):
+            transport.send(request)
+        assert len(server.received) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork processes")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_both_processes_continue_after_a_fork_and_the_child_may_close_its_own() -> None:
+    with misbehaving_server(BEHAVIORS["answers"]) as server, Transport(**OPTIONS) as transport:
+        request = HttpRequest("GET", server.origin + PATH)
+        assert transport.send(request).status_code == 200
+        child = os.fork()
+        if child == 0:
+            status = transport.send(request).status_code
+            transport.close()
+            os._exit(0 if status == 200 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert transport.send(request).status_code == 200
+        assert (len(server.received), server.connections) == (3, 2)
 
 
 def test_a_closed_transport_sends_nothing() -> None:

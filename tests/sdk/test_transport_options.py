@@ -359,7 +359,7 @@ def test_a_body_of_200_mb_is_streamed_in_one_request() -> None:
 SIGNATURE: Final = "c2VjcmV0LXNpZ25hdHVyZQ%3D%3D"
 
 
-@pytest.mark.parametrize("behavior", ["answers", "sends a header without a colon", "never answers", "closes at once"])
+@pytest.mark.parametrize("behavior", BEHAVIORS)
 def test_no_signature_is_logged_or_in_an_error(behavior: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     texts: list[str] = []

@@ -93,6 +93,13 @@ def _late(*parts: bytes) -> Behave:
     return behave
 
 
+def _dripping(connection: Connection) -> None:
+    """Send the response byte by byte, each long before the time is up, but all together after it."""
+    for byte in response(ROW, JSON):
+        connection.send(bytes((byte,)))
+        time.sleep(0.005)
+
+
 def _stale(connection: Connection) -> None:
     """Answer the first request of each connection, and then close it without a word."""
     connection.send(response(ROW, JSON))
@@ -129,6 +136,12 @@ BEHAVIORS: Final[dict[str, Behave]] = {
     "answers an unknown encoding": _sending(response(ROW, JSON, "Content-Encoding: secret")),
     "answers what is not gzip": _sending(response(ROW, JSON, "Content-Encoding: gzip")),
     "answers half a gzip": _sending(response(gzip.compress(ROW)[:-12], JSON, "Content-Encoding: gzip")),
+    "answers byte by byte": _dripping,
+    "answers 204 with content": _sending(response(ROW, JSON, status="204 No Content"), then="close"),
+    "answers 304 with content": _sending(response(ROW, JSON, status="304 Not Modified"), then="close"),
+    "continues twice": _sending(2 * b"HTTP/1.1 100 Continue\r\n\r\n", response(ROW, JSON)),
+    "answers a status that does not exist": _sending(response(ROW, JSON, status="799 Odd")),
+    "answers two responses": _sending(2 * response(ROW, JSON)),
     "rejects": _sending(response(ERROR, JSON, status="409 Conflict")),
     "rejects without content": _sending(response(status="409 Conflict")),
     "rejects in gzip": _sending(response(gzip.compress(ERROR), JSON, "Content-Encoding: gzip", status="409 Conflict")),
@@ -168,10 +181,12 @@ BEHAVIORS: Final[dict[str, Behave]] = {
 class MisbehavingServer:
     """A server at `origin` that records the requests that it receives."""
 
-    def __init__(self, behave: Behave, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, behave: Behave, tls: ssl.SSLContext | None, address: str) -> None:
         self._behave, self._tls = behave, tls
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
+        is_ipv6 = ":" in address
+        self._listener = socket.create_server((address, 0), family=socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+        host = f"[{address}]" if is_ipv6 else address
+        self.origin = f"{'https' if tls else 'http'}://{host}:{self._listener.getsockname()[1]}"
         self.received: list[Received] = []
         self.connections = 0
         self._is_done = threading.Semaphore(0)
@@ -230,9 +245,11 @@ def _read(file: Any) -> Received | None:
 
 
 @contextmanager
-def misbehaving_server(behave: Behave, tls: ssl.SSLContext | None = None) -> Iterator[MisbehavingServer]:
+def misbehaving_server(
+    behave: Behave, tls: ssl.SSLContext | None = None, *, address: str = "127.0.0.1"
+) -> Iterator[MisbehavingServer]:
     """Run a server for a block."""
-    server = MisbehavingServer(behave, tls)
+    server = MisbehavingServer(behave, tls, address)
     threading.Thread(target=server.run, daemon=True).start()
     try:
         yield server
