@@ -62,7 +62,7 @@ def transfer_of(name: str, storage: str | None) -> TableTransfer[Any]:
 
 def export(
     name: Name,
-    to: Annotated[Path, typer.Option(help="The folder, which must be empty.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder, which must be empty, or container:NAME/PATH.")],
     storage: Target = None,
     format_: Annotated[Format, typer.Option("--format", help="JSON Lines or Parquet.")] = Format.JSONL,
     where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,

@@ -17,23 +17,12 @@ from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs import Workers
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
 from tablepatterns.limits import SYSTEM_PROPERTIES
-from tablepatterns.rate_limit import Pace, Pool
-from tablepatterns.recipe import identity_of
+from tablepatterns.rate_limit import Pool
+from tablepatterns.recipe import finish, identity_of
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import (
-    CHECKPOINT,
-    DELETED,
-    MANIFEST,
-    ROWS,
-    Export,
-    FileEntry,
-    FileWriter,
-    Manifest,
-    order_of,
-    publish,
-    write_text,
-)
+from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest, order_of
+from .places import Place, place_of
 
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
 """The service rejects requests of a clock that differs more from its own."""
@@ -55,7 +44,7 @@ class ExportProgress(WalkReport):
 class ExportOptions:
     """What to export, and to where."""
 
-    folder: Path
+    folder: str | Path
     format: str
     where: Filter | None
     select: tuple[str, ...] | None
@@ -94,31 +83,35 @@ class ExportWalk(Walk[ExportProgress]):
     table: Table
     options: ExportOptions
     decode: Decode | None
-    pace: Pace
+    pool: Pool
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
         """Write the rows of some pages to one file; none if there are no rows."""
+        place, pace = place_of(self.pool.account, self.options.folder), self.pool.pace
         writer: FileWriter | None = None
-        rows_written = 0
-        try:
-            async for page in pages:
-                rows: Sequence[Entity] = page.rows
-                for _ in () if self.pace.is_unlimited else rows:
-                    await self.pace.turn()
-                if self.decode is not None:
-                    rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
-                if rows:
-                    writer = writer or FileWriter(self.options.folder, self.options.format)
-                    writer.write(rows)
-                    rows_written += len(rows)
-            return ExportProgress() if writer is None else ExportProgress(rows_written, (writer.close(),))
-        except BaseException:
-            if writer is not None:
-                writer.discard()
-            raise
+        with place.workspace() as folder:
+            try:
+                async for page in pages:
+                    rows: Sequence[Entity] = page.rows
+                    for _ in () if pace.is_unlimited else rows:
+                        await pace.turn()
+                    if self.decode is not None:
+                        rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
+                    if rows:
+                        writer = writer or FileWriter(folder, self.options.format)
+                        writer.write(rows)
+                if writer is None:
+                    return ExportProgress()
+                file = writer.close()
+                await place.add(folder, file)
+            except BaseException:
+                if writer is not None:
+                    writer.discard()
+                raise
+        return ExportProgress(file.rows, (file,))
 
 
-def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pace: Pace) -> ExportWalk:
+def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
     """Return the work of an export."""
 
     async def write_page(page: TablePage) -> ExportProgress:
@@ -128,14 +121,14 @@ def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pac
         return await walk.process_pages(pages())
 
     name, tables = f"export {table.name}", [_Selected(table, options)]
-    walk = ExportWalk(name, tables, write_page, ExportProgress(), table, options, decode, pace)
+    walk = ExportWalk(name, tables, write_page, ExportProgress(), table, options, decode, pool)
     return walk
 
 
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool.pace)
+    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool)
     return walk.run(pool, None, None, how["workers"])
 
 
@@ -145,29 +138,34 @@ async def run_export(
     pool: Pool,
     workers: int | Workers,
     progress: Callable[[ExportProgress], None] | None,
-    base: Export | None,
+    base: tuple[str, Export] | None,
 ) -> Manifest:
     """Export a table, and write the manifest; an interrupted export is continued.
 
-    :param base: the export whose changes are exported; None to export all
+    :param base: the export whose changes are exported, and its path from this one; None to export all
     """
     account, options, table = identity_of(pool.account), walk.options, walk.table.name
     where = None if options.where is None else str(options.where)
     arguments: dict[str, Any] = {"account": account, "table": table, "content": content, "format": options.format}
     arguments |= {"where": where, "select": options.select and list(options.select)}
-    continued = None if base is None else (base.place_from(options.folder), base.manifest.digest)
+    continued = None if base is None else (base[0], base[1].manifest.digest)
     arguments["base"] = continued and list(continued)
-    checkpoint = _Checkpoint(options.folder, arguments)
+    place = place_of(pool.account, options.folder)
+    checkpoint = _Checkpoint(place, arguments)
     await _check_exists(walk.table)
-    done, started = checkpoint.start(pool.account.now().isoformat())
+    done, started = await checkpoint.start(pool.account.now().isoformat())
     published = 0
 
-    def keep(report: ExportProgress) -> None:
+    async def publish(report: ExportProgress) -> None:
         nonlocal published
         for file in report.files[published:]:
-            publish(options.folder, file)
+            await place.publish(file.name)
         published = len(report.files)
-        checkpoint.keep(done + report, started)
+        await checkpoint.keep(done + report, started)
+
+    def keep(report: ExportProgress) -> None:
+        # Files need no event loop, and containers have a sync account
+        finish(publish(report))
         if progress is not None:
             progress(done + report)
 
@@ -176,7 +174,7 @@ async def run_export(
         report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
     files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
     newest = max((file.newest for file in files if file.newest), default=None)
-    deleted = None if base is None else await _write_deleted(base, walk.table, options.folder)
+    deleted = None if base is None else await _write_deleted(base[1], walk.table, place)
     await _check_exists(walk.table)
     finished = pool.account.now().isoformat()
     manifest = Manifest(
@@ -194,9 +192,9 @@ async def run_export(
         continued,
         deleted,
     )
-    checkpoint.delete_other_files(files)
-    write_text(options.folder / MANIFEST, manifest.text())
-    checkpoint.delete()
+    await checkpoint.delete_other_files(files)
+    await place.write(MANIFEST, manifest.text())
+    await place.delete(CHECKPOINT)
     return manifest
 
 
@@ -223,7 +221,7 @@ def check_base(base: Manifest, account: str, table: str, content: str, select: t
     return datetime.fromisoformat(base.started) - _LARGEST_CLOCK_SKEW
 
 
-async def _write_deleted(base: Export, table: Table, folder: Path) -> FileEntry | None:
+async def _write_deleted(base: Export, table: Table, place: Place) -> FileEntry | None:
     """Write the keys of an earlier export that the table has no more. Cost: 1 transaction for each 1,000 rows.
 
     It runs after the changed rows were read: a row that is deleted after that is in the export of the next changes.
@@ -231,63 +229,62 @@ async def _write_deleted(base: Export, table: Table, folder: Path) -> FileEntry 
     writer: FileWriter | None = None
     stored = table.query(None, select=SYSTEM_PROPERTIES[:2])
     row = await anext(stored, None)
-    for exported in base.all_rows():
-        keys = keys_of(exported)
-        while row is not None and order_of(keys_of(row)) < order_of(keys):
-            row = await anext(stored, None)
-        if row is None or keys_of(row) != keys:
-            writer = writer or FileWriter(folder, "jsonl", DELETED)
-            writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
-    if writer is None:
-        return None
-    deleted = writer.close()
-    publish(folder, deleted)
+    with place.workspace() as folder:
+        for exported in base.all_rows():
+            keys = keys_of(exported)
+            while row is not None and order_of(keys_of(row)) < order_of(keys):
+                row = await anext(stored, None)
+            if row is None or keys_of(row) != keys:
+                writer = writer or FileWriter(folder, "jsonl", DELETED)
+                writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
+        if writer is None:
+            return None
+        deleted = writer.close()
+        await place.add(folder, deleted)
+    await place.publish(DELETED)
     return deleted
 
 
 class _Checkpoint:
-    """What an unfinished export has done, in a file of its folder.
+    """What an unfinished export has done, in a file beside its rows.
 
     :param arguments: those of the export; another one does not continue it
     """
 
-    def __init__(self, folder: Path, arguments: dict[str, Any]) -> None:
-        self._path = folder / CHECKPOINT
-        self._folder = folder
+    def __init__(self, place: Place, arguments: dict[str, Any]) -> None:
+        self._place = place
         self._arguments = arguments
         self.is_complete = False
 
-    def start(self, now: str) -> tuple[ExportProgress, str]:
+    async def start(self, now: str) -> tuple[ExportProgress, str]:
         """Return what an interrupted export has done, and when it started."""
-        (self._folder / ROWS).mkdir(parents=True, exist_ok=True)
-        if (self._folder / MANIFEST).exists():
-            raise BadInput("folder", str(self._folder), "it has an export already", "choose another folder")
-        if not self._path.exists():
-            if any(path.is_file() for path in self._folder.rglob("*")):
-                raise BadInput("folder", str(self._folder), "it is not empty", "choose another folder")
-            self.keep(ExportProgress(), now)
+        place, names = self._place, await self._place.names()
+        if MANIFEST in names:
+            raise BadInput("folder", str(place), "it has an export already", "choose another folder")
+        text = await place.read(CHECKPOINT)
+        if text is None:
+            if names:
+                raise BadInput("folder", str(place), "it is not empty", "choose another folder")
+            await self.keep(ExportProgress(), now)
             return ExportProgress(), now
-        state = json.loads(self._path.read_text(encoding="utf-8"))
+        state = json.loads(text)
         if state["arguments"] != self._arguments:
             rule = "it has another export, which was interrupted"
-            raise BadInput("folder", str(self._folder), rule, "finish that one, or choose another folder")
+            raise BadInput("folder", str(place), rule, "finish that one, or choose another folder")
         files = tuple(map(FileEntry.of, state["files"]))
         self.is_complete = bool(files) and state["token"] is None
-        self.delete_other_files(files)
+        await self.delete_other_files(files)
         return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
 
-    def keep(self, done: ExportProgress, started: str) -> None:
+    async def keep(self, done: ExportProgress, started: str) -> None:
         """Keep what is done."""
         state = {"arguments": self._arguments, "started": started, "token": done.token}
-        write_text(self._path, json.dumps(state | {"files": [asdict(file) for file in done.files]}))
+        text = json.dumps(state | {"files": [asdict(file) for file in done.files]})
+        await self._place.write(CHECKPOINT, text)
 
-    def delete_other_files(self, files: Sequence[FileEntry]) -> None:
+    async def delete_other_files(self, files: Sequence[FileEntry]) -> None:
         """Delete what workers left when they died, and what was published after the last checkpoint."""
-        known = {self._folder / file.name for file in files}
-        for path in (self._folder / ROWS).iterdir():
-            if path not in known:
-                path.unlink()
-
-    def delete(self) -> None:
-        """Delete the file."""
-        self._path.unlink()
+        known = {file.name for file in files}
+        for name in await self._place.names():
+            if name.startswith(f"{ROWS}/") and name not in known:
+                await self._place.delete(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -143,7 +142,7 @@ def check_format(file_format: str) -> None:
 
 
 class FileWriter:
-    """Writes the rows of one range to a hidden file, which `publish` makes a part of the export.
+    """Writes the rows of one range to a hidden file, which the process that started the export gives its name.
 
     So the file of a worker that died, or was taken for dead and returned, never becomes a part of it.
     """
@@ -151,7 +150,8 @@ class FileWriter:
     def __init__(self, folder: Path, file_format: str, name: str | None = None) -> None:
         kind: Any = LineWriter if file_format == "jsonl" else _parquet().ParquetWriter
         self._name = name or f"{ROWS}/{uuid4().hex}{kind.ENDING}"
-        self._path = _hidden(folder / self._name)
+        self._path = hidden(folder / self._name)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = kind(self._path)
         self._keys: list[Keys] = []
         self._rows = 0
@@ -179,15 +179,9 @@ class FileWriter:
         self._path.unlink(missing_ok=True)
 
 
-def _hidden(path: Path) -> Path:
+def hidden(path: Path) -> Path:
     """Return the path of an incomplete file: Arrow and Spark ignore its first letter, and patterns its ending."""
     return path.with_name(f".{path.name}.partial")
-
-
-def publish(folder: Path, file: FileEntry) -> None:
-    """Make a complete file a part of the export."""
-    path = folder / file.name
-    _hidden(path).replace(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -247,10 +241,6 @@ class Export:
         if base.manifest.digest != manifest.base[1]:
             raise BadExport(str(base.folder), "it is not the export that was continued", "put that one there")
         return cls(folder, manifest, base)
-
-    def place_from(self, folder: Path) -> str:
-        """Return the path of this export from another folder."""
-        return Path(os.path.relpath(self.folder, folder)).as_posix()
 
     def rows(self, file: FileEntry) -> Iterator[Entity]:
         """Yield the rows of a file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, check_base, export_walk, run_export
 from .manifest import Export, Manifest, check_format
+from .places import opened, path_between, place_of
 from .restore import (
     IfExists,
     ImportProgress,
@@ -92,7 +94,8 @@ class TableTransfer(Pattern[Account_co]):
         Cost: 1 transaction for each page of up to 1,000 rows, and a few for each worker. With `since`, the service
         reads the whole table to find the rows that changed, and then the keys of all rows, 1,000 in a transaction.
 
-        :param folder: must be empty, or not exist; workers on other machines write to it, too
+        :param folder: must be empty, or not exist; workers on other machines write to it, too. Or a place in a blob
+            container of the account, such as `container:backups/monday`
         :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
         :param where: which rows to export; the service reads all
         :param select: which properties to export; None for all
@@ -115,18 +118,20 @@ class TableTransfer(Pattern[Account_co]):
         content = "rows"
         if self.entity_set is not None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
-        options = ExportOptions(Path(folder), format, where, None if select is None else tuple(select), decrypt)
-        base = None if since is None else Export.open(Path(since))
-        if base is not None:
-            if where is not None:
-                raise BadInput("where", str(where), "changes are exported without a filter", "leave out where or since")
-            changed_from = check_base(
-                base.manifest, identity_of(self.account), self.table.name, content, options.select
-            )
-            options = replace(options, since=changed_from)
-        pool = Pool(self.account, max_per_second, 1)
-        walk = export_walk(self.table, options, self.decoder(decrypt), pool.pace)
-        return await run_export(walk, content, pool, workers, progress, base)
+        options = ExportOptions(folder, format, where, None if select is None else tuple(select), decrypt)
+        account, base = self.account, None
+        async with AsyncExitStack() as stack:
+            if since is not None:
+                if where is not None:
+                    rule = "changes are exported without a filter"
+                    raise BadInput("where", str(where), rule, "leave out where or since")
+                path = path_between(place_of(account, folder), place_of(account, since))
+                base = path, await stack.enter_async_context(opened(account, since))
+                own = identity_of(account), self.table.name, content, options.select
+                options = replace(options, since=check_base(base[1].manifest, *own))
+            pool = Pool(account, max_per_second, 1)
+            walk = export_walk(self.table, options, self.decoder(decrypt), pool)
+            return await run_export(walk, content, pool, workers, progress, base)
 
     @recipe
     async def restore(
@@ -158,14 +163,15 @@ class TableTransfer(Pattern[Account_co]):
         :raises EntityAlreadyExists: a row exists with other values
         :raises ImportDiffers: in the end, rows of the export are missing, or different
         """
-        export = Export.open(Path(folder))
-        check_content(export.manifest.content, self.entity_set)
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
-        walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
-        await self.table.create()
-        call = partial(import_part, folder=str(folder), if_exists=if_exists, max_concurrency=max_concurrency)
-        report = await walk.run(pool, resume, progress, shared, call)
-        found = await self._compare(export)
+        async with opened(self.account, folder) as export:
+            check_content(export.manifest.content, self.entity_set)
+            walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
+            await self.table.create()
+            how: dict[str, Any] = {"if_exists": if_exists, "max_concurrency": max_concurrency}
+            call = partial(import_part, folder=str(export.folder), **how)
+            report = await walk.run(pool, resume, progress, shared, call)
+            found = await self._compare(export)
         if found.removed or (found.changed and if_exists != "skip"):
             text = f"{self.table.name} differs from the export: {found.summary}"
             raise ImportDiffers(f"{text}; if no other program writes to it, run the import again")
@@ -179,7 +185,8 @@ class TableTransfer(Pattern[Account_co]):
 
         :raises BadExport: the export is incomplete or was changed
         """
-        return await self._compare(Export.open(Path(folder)))
+        async with opened(self.account, folder) as export:
+            return await self._compare(export)
 
     def decoder(self, decrypt: bool) -> Decode | None:
         """Return what makes an entity of a row; None if rows are exported as they are."""

@@ -144,22 +144,24 @@ class Walks:
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
         :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
-        token = self.tokens[work]
+        token, reports = self.tokens[work], list[P]()
         with self._bars:
             bar = self._bars.add_task(work, total=None if token else self._entities)
             self._done[work] = {}
 
             def after_page(report: P) -> None:
+                reports[:] = [report]
                 values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
                 self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
                 self.tokens.keep(work, report.token)
 
-            report: P = await call(resume=token, progress=after_page, **self.pace)
+            result = await call(resume=token, progress=after_page, **self.pace)
         self.tokens.keep(work, None)
         if token is None:
             self._entities = next(iter(self._done[work].values()))
-        return report
+        # What the call returns is in the order of the keys, but repairs return a number
+        return result if isinstance(result, kind) else reports[-1]
 
     def run(self, work: Coroutine[Any, Any, T], *accounts: Account) -> T:
         """Finish work on accounts; after a signal, say what was done, and how to continue."""

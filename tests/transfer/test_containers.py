@@ -1,0 +1,153 @@
+"""Exports in a blob container: written, continued, checked and restored as those in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import worker_sets
+from support.maintained_set import BY_ID, person
+from support.worker_sets import staff_table
+from tablepatterns import EntitySet, aio, connect
+from tablepatterns.connection import CONNECTION_VARIABLE
+from tablepatterns.errors import BadInput
+from tablepatterns.jobs import Workers, workers
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns_engine.account import Engine
+from tablepatterns_transfer import BadExport, TableTransfer
+
+PLACE = "container:backups/monday"
+ROWS = 2_400
+DAY = 86_400
+
+
+@pytest.fixture
+def storage() -> Any:
+    storage = connect()
+    people = (person(number, Department=f"D{number % 40}") for number in range(ROWS))
+    BulkLoad(EntitySet(storage, "Staff", BY_ID)).load(people)
+    return storage
+
+
+@pytest.fixture
+def account(storage: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    workers._loaded.cache_clear()
+    with worker_sets.serving(storage.engine) as connection_string:
+        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
+        yield storage.engine
+
+
+def blobs(storage: Any) -> Any:
+    return storage.blobs.get_container_client("backups")
+
+
+def names(storage: Any) -> set[str]:
+    return {blob.name for blob in blobs(storage).list_blobs()}
+
+
+def check(storage: Any, place: str = PLACE) -> None:
+    """Check that a place has the table, and restores it."""
+    assert TableTransfer(storage, "Staff").compare(place).are_none
+    restored = TableTransfer(storage, "Restored")
+    restored.restore(place)
+    assert restored.compare(place).are_none
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)])
+def test_a_table_is_exported_to_a_container_and_restored(storage: Any, file_format: Any) -> None:
+    manifest = TableTransfer(storage, "Staff").export(PLACE, format=file_format, workers=Workers(1, seconds=0.0))
+    assert len(manifest.files) > 1
+    assert names(storage) == {"monday/manifest.json", *(f"monday/{file.name}" for file in manifest.files)}
+    check(storage)
+
+
+def test_processes_upload_their_own_files(account: Engine, storage: Any) -> None:
+    manifest = staff_table().export(PLACE, workers=Workers(2, source=staff_table, seconds=0.1))
+    assert manifest.rows == ROWS
+    check(storage)
+
+
+def test_an_interrupted_export_is_continued(storage: Any) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(report: Any) -> None:
+        if len(report.files) == 2:
+            raise Interrupted
+
+    transfer = TableTransfer(storage, "Staff")
+    with pytest.raises(Interrupted):
+        transfer.export(PLACE, workers=Workers(1, seconds=0.0), progress=interrupt)
+    with pytest.raises(BadExport, match="no manifest"):
+        transfer.compare(PLACE)
+    done = names(storage)
+    # A worker that died after its upload
+    blobs(storage).upload_blob("monday/rows/late.jsonl.gz", b"")
+    manifest = transfer.export(PLACE)
+    assert len(manifest.files) == 3
+    assert names(storage) >= done - {"monday/unfinished.json"}
+    assert not names(storage) & {"monday/unfinished.json", "monday/rows/late.jsonl.gz"}
+    check(storage)
+
+
+def test_a_blob_that_a_late_worker_uploads_is_ignored(storage: Any) -> None:
+    TableTransfer(storage, "Staff").export(PLACE)
+    blobs(storage).upload_blob("monday/rows/late.jsonl.gz", b"")
+    check(storage)
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "swapped", "manifest"])
+def test_a_damaged_export_is_rejected_before_anything_is_written(storage: Any, damage: str) -> None:
+    files = TableTransfer(storage, "Staff").export(PLACE, workers=Workers(1, seconds=0.0)).files
+    one, other = (blobs(storage).get_blob_client(f"monday/{file.name}") for file in files[:2])
+    content = one.download_blob().readall()
+    if damage == "missing":
+        one.delete_blob()
+    elif damage == "truncated":
+        one.upload_blob(content[:-1], overwrite=True)
+    elif damage == "swapped":
+        one.upload_blob(other.download_blob().readall(), overwrite=True)
+        other.upload_blob(content, overwrite=True)
+    else:
+        blobs(storage).delete_blob("monday/manifest.json")
+    with pytest.raises(BadExport):
+        TableTransfer(storage, "Restored").restore(PLACE)
+    assert [table.name for table in storage.tables.list_tables()] == ["Staff"]
+
+
+def test_a_chain_of_changes_is_restored(storage: Any, tmp_path: Path) -> None:
+    rows = EntitySet(storage, "Staff", BY_ID)
+    storage.engine.clock.advance(DAY)
+    transfer = TableTransfer(storage, "Staff")
+    transfer.export("container:backups/2026/monday")
+    storage.engine.clock.advance(DAY)
+    rows.delete(rows.get(Department="D7", EmployeeId=7))
+    rows.merge(rows.get(Department="D8", EmployeeId=8), {"Age": 99})
+    changes = transfer.export("container:backups/2026/tuesday", since="container:backups/2026/monday")
+    assert changes.rows == 1
+    assert changes.deleted is not None
+    assert changes.base is not None
+    assert changes.base[0] == "../monday"
+    check(storage, "container:backups/2026/tuesday")
+    for place in (tmp_path / "wednesday", "container:others/wednesday"):
+        with pytest.raises(BadInput, match="not beside"):
+            transfer.export(place, since="container:backups/2026/monday")
+
+
+@pytest.mark.parametrize(
+    "place", ["container:", "container:backups", "container:backups/", "container:backups/../x", "container:backups//x"]
+)
+def test_a_place_names_a_container_and_a_path(storage: Any, place: str) -> None:
+    with pytest.raises(BadInput, match="container:NAME/PATH"):
+        TableTransfer(storage, "Staff").export(place)
+
+
+async def test_an_async_account_exports_to_folders_only(tmp_path: Path) -> None:
+    async with aio.connect() as storage:
+        await storage.tables.create_table("Staff")
+        with pytest.raises(BadInput, match="sync account"):
+            await TableTransfer(storage, "Staff").export(PLACE)
+        assert (await TableTransfer(storage, "Staff").export(tmp_path / "new")).rows == 0
