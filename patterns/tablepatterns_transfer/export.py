@@ -144,9 +144,10 @@ async def run_export(
 
     :param base: the export whose changes are exported, and its path from this one; None to export all
     """
-    account, options, table = identity_of(pool.account), walk.options, walk.table.name
+    options = walk.options
+    origin = identity_of(pool.account), walk.table.name, content, options.format
     where = None if options.where is None else str(options.where)
-    arguments: dict[str, Any] = {"account": account, "table": table, "content": content, "format": options.format}
+    arguments: dict[str, Any] = dict(zip(("account", "table", "content", "format"), origin, strict=True))
     arguments |= {"where": where, "select": options.select and list(options.select)}
     continued = None if base is None else (base[0], base[1].manifest.digest)
     arguments["base"] = continued and list(continued)
@@ -154,18 +155,10 @@ async def run_export(
     checkpoint = _Checkpoint(place, arguments)
     await _check_exists(walk.table)
     done, started = await checkpoint.start(pool.account.now().isoformat())
-    published = 0
-
-    async def publish(report: ExportProgress) -> None:
-        nonlocal published
-        for file in report.files[published:]:
-            await place.publish(file.name)
-        published = len(report.files)
-        await checkpoint.keep(done + report, started)
 
     def keep(report: ExportProgress) -> None:
         # Files need no event loop, and containers have a sync account
-        finish(publish(report))
+        finish(checkpoint.keep(done + report, started))
         if progress is not None:
             progress(done + report)
 
@@ -178,19 +171,7 @@ async def run_export(
     await _check_exists(walk.table)
     finished = pool.account.now().isoformat()
     manifest = Manifest(
-        account,
-        table,
-        content,
-        options.format,
-        started,
-        finished,
-        where,
-        options.select,
-        newest,
-        report.rows,
-        files,
-        continued,
-        deleted,
+        *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted
     )
     await checkpoint.delete_other_files(files)
     await place.write(MANIFEST, manifest.text())
@@ -254,6 +235,7 @@ class _Checkpoint:
     def __init__(self, place: Place, arguments: dict[str, Any]) -> None:
         self._place = place
         self._arguments = arguments
+        self._published = 0
         self.is_complete = False
 
     async def start(self, now: str) -> tuple[ExportProgress, str]:
@@ -272,12 +254,16 @@ class _Checkpoint:
             rule = "it has another export, which was interrupted"
             raise BadInput("folder", str(place), rule, "finish that one, or choose another folder")
         files = tuple(map(FileEntry.of, state["files"]))
+        self._published = len(files)
         self.is_complete = bool(files) and state["token"] is None
         await self.delete_other_files(files)
         return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
 
     async def keep(self, done: ExportProgress, started: str) -> None:
-        """Keep what is done."""
+        """Publish the files that are new, and keep what is done."""
+        for file in done.files[self._published :]:
+            await self._place.publish(file.name)
+        self._published = len(done.files)
         state = {"arguments": self._arguments, "started": started, "token": done.token}
         text = json.dumps(state | {"files": [asdict(file) for file in done.files]})
         await self._place.write(CHECKPOINT, text)
