@@ -24,10 +24,13 @@ _CONCERNS: Final = (scans, hot_partitions, indexes, limits, lifecycle, consisten
 def findings(context: RuleContext) -> tuple[Finding, ...]:
     """Return the findings, ordered by severity and then by subject.
 
-    Nothing is reported twice: if a scan makes a partition hot, only the scan is reported.
+    Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and that it takes long only
+    if nothing else is reported of it.
     """
     all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
-    findings = [_named(context.design, finding) for finding in all_findings]
+    subjects = {finding.subject for finding in all_findings if finding.rule != "long-answer"}
+    reported = (finding for finding in all_findings if finding.rule != "long-answer" or finding.subject not in subjects)
+    findings = [_named(context.design, finding) for finding in reported]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 

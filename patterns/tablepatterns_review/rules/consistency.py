@@ -18,9 +18,9 @@ REPLICATED: Final = 900.0
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    for query in context.queries():
+    for query in context.queries:
         yield from _stale(context, query)
-    for write in context.writes():
+    for write in context.writes:
         yield from _apart(context, write)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -54,24 +55,24 @@ class RuleContext:
     in_sight: tuple[LimitUse, ...]
     bill: Bill
 
-    def queries(self) -> Iterator[MeasuredQuery]:
-        for measured_set in self.measured:
-            if isinstance(measured_set.access, Query):
-                yield MeasuredQuery(measured_set.of, measured_set.access, measured_set)
+    @cached_property
+    def queries(self) -> Sequence[MeasuredQuery]:
+        calls = self.measured
+        return [MeasuredQuery(call.of, call.access, call) for call in calls if isinstance(call.access, Query)]
 
-    def writes(self) -> Iterator[MeasuredWrite]:
-        for measured_set in self.measured:
-            if isinstance(measured_set.access, Write):
-                yield MeasuredWrite(measured_set.of, measured_set.access, measured_set)
+    @cached_property
+    def writes(self) -> Sequence[MeasuredWrite]:
+        calls = self.measured
+        return [MeasuredWrite(call.of, call.access, call) for call in calls if isinstance(call.access, Write)]
 
     def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
-        return [query for query in self.queries() if query.of.name == declared_set.name]
+        return [query for query in self.queries if query.of.name == declared_set.name]
 
     def writes_of(self, declared_set: DeclaredSet) -> list[MeasuredWrite]:
-        return [write for write in self.writes() if write.of.name == declared_set.name]
+        return [write for write in self.writes if write.of.name == declared_set.name]
 
     def writer(self, name: str) -> MeasuredWrite | None:
-        return next((write for write in self.writes() if write.write.name == name), None)
+        return next((write for write in self.writes if write.write.name == name), None)
 
     def entities_then(self, declared_set: DeclaredSet) -> float:
         """Return how many entities a set has at the end of the declared growth."""

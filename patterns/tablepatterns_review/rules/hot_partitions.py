@@ -38,8 +38,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         if severity is not None:
             yield _hot_partition(context, heat, severity)
     yield from _account(context)
-    yield from chain.from_iterable(map(_single_writes, context.writes()))
-    for write in context.writes():
+    yield from chain.from_iterable(map(_single_writes, context.writes))
+    for write in context.writes:
         if write.write.operation == "update" and write.write.writers > 1 and not write.write.overwrite:
             yield from _contended_entity(write)
     for declared_set in context.design.sets:
@@ -79,7 +79,7 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
 
 def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWrite | None:
     """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
-    accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries(), *context.writes()]
+    accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries, *context.writes]
     here = [access for access in accesses if access.of.table == heat.table]
     return max(here, key=_load_of_busiest, default=None)
 
@@ -113,7 +113,7 @@ def _is_log(context: RuleContext, declared_set: DeclaredSet) -> bool:
 def _reaches(context: RuleContext, heat: TableLoad) -> str:
     hottest = heat.partitions[0]
     is_scanned = any(
-        query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries()
+        query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries
     )
     before = "even without needless reads, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"

@@ -39,7 +39,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
                 yield from _keys_of(declared_set, index, profile.layout.key)
                 yield from _changing_keys(context, declared_set, index, profile.layout.key)
                 yield from _needless_copies(context, declared_set, index, profile.layout)
-    for query in context.queries():
+    for query in context.queries:
         yield from _second_read(query)
 
 

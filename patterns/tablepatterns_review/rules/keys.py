@@ -76,7 +76,7 @@ def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     return any(
         query.known.get(name, "=") != "=" or (query.query.order or "").lstrip("-") == name
         for name in flaw.fields
-        for query in context.queries()
+        for query in context.queries
         if query.of.name == whole
     )
 

@@ -14,7 +14,7 @@ from ..capacity.load import busiest_share, partitions_of
 from ..design.model import DeclaredSet, Field
 from ..measure.account import number_of_tables
 from ..model import Finding, LimitUse, Severity
-from .context import ONCE_AN_HOUR, MeasuredQuery, RuleContext, in_order, waste_severity
+from .context import MeasuredQuery, RuleContext
 from .rule import RULES, Rule, entities, part_of
 
 _NEAR: Final = 0.9
@@ -113,17 +113,10 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
 
 
 def _slow(context: RuleContext, use: LimitUse) -> Iterator[Finding]:
-    for query in context.queries():
+    for query in context.queries:
         is_named = part_of(query.of.name, query.query.name) == use.subject
-        if is_named and use.reached is not None and _is_wanted(query):
+        if is_named and use.reached is not None:
             yield RULES["long-answer"].finding(Severity.NOTE, query, **_words(use))
-
-
-def _is_wanted(query: MeasuredQuery) -> bool:
-    """Whether a query needs all that it reads, and is frequent enough to report; otherwise it is reported as a scan."""
-    if query.query.count_only or (query.query.take is not None and in_order(query)):
-        return False
-    return waste_severity(query.measured) is None and query.query.rate >= ONCE_AN_HOUR
 
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ _SMALL: Final = 1000
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
-    for query in context.queries():
+    for query in context.queries:
         severity = None if _is_served(query) else waste_severity(query.measured)
         if severity is None and _is_sorted_by_caller(query):
             severity = Severity.NOTE
@@ -178,7 +178,7 @@ def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterato
 
 def _joins(context: RuleContext, one: MeasuredQuery) -> Iterator[Finding]:
     """Yield a point query that is called once for each result of another query."""
-    many = next((many for many in context.queries() if _is_followed_by(many, one)), None)
+    many = next((many for many in context.queries if _is_followed_by(many, one)), None)
     if many is None or one.query.rate < _LITTLE:
         return
     changes = sum(write.write.rate for write in context.writes_of(one.of))

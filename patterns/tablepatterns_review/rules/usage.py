@@ -25,9 +25,9 @@ _ADDED_UP: Final = re.compile(
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the uses that neither keys nor the service's operations support."""
-    for query in context.queries():
+    for query in context.queries:
         yield from _unsupported(query)
-    for write in context.writes():
+    for write in context.writes:
         yield from _lost(context, write)
         yield from _merged(write)
     for declared_set in context.design.sets:
