@@ -30,7 +30,7 @@ class Folder:
         return str(self.path)
 
     @contextmanager
-    def workspace(self) -> Iterator[Path]:
+    def workspace(self) -> Generator[Path]:
         """Yield the folder in which a worker writes a file before `add`."""
         yield self.path
 
@@ -74,7 +74,7 @@ class BlobFolder:
         return f"{_PREFIX}{self.container.name}/{self.prefix}"
 
     @contextmanager
-    def workspace(self) -> Iterator[Path]:
+    def workspace(self) -> Generator[Path]:
         with TemporaryDirectory(prefix="tablepatterns-") as folder:
             yield Path(folder)
 
