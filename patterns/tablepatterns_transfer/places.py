@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +30,7 @@ class Folder:
         return str(self.path)
 
     @contextmanager
-    def workspace(self) -> Generator[Path]:
+    def workspace(self) -> Generator[Path, None, None]:
         """Yield the folder in which a worker writes a file before `add`."""
         yield self.path
 
@@ -74,7 +74,7 @@ class BlobFolder:
         return f"{_PREFIX}{self.container.name}/{self.prefix}"
 
     @contextmanager
-    def workspace(self) -> Generator[Path]:
+    def workspace(self) -> Generator[Path, None, None]:
         with TemporaryDirectory(prefix="tablepatterns-") as folder:
             yield Path(folder)
 
@@ -138,7 +138,7 @@ def path_between(place: Place, base: Place) -> str:
 
 
 @asynccontextmanager
-async def opened(account: Account, name: str | Path) -> AsyncIterator[Export]:
+async def opened(account: Account, name: str | Path) -> AsyncGenerator[Export, None]:
     """Yield a checked export; that of a container, with those that it continues, from a temporary folder."""
     place = place_of(account, name)
     if isinstance(place, Folder):
