@@ -152,6 +152,19 @@ async def test_an_interrupted_move_can_be_called_again(backend: Any, engine: Eng
     assert await _places(move) == ["Marketing"]
 
 
+async def test_a_move_that_a_worker_completed_finds_no_entity_that_was_deleted_since(
+    backend: Any, engine: Engine
+) -> None:
+    move = await _interrupted_move(backend, engine)
+    left = await move.entity_set.get(**ID)
+    engine.clock.advance(61)
+    await Worker(backend.connect(), [move]).run_once()
+    await move.entity_set.delete(await move.entity_set.get(**THERE))
+    with pytest.raises(EntityNotFound, match="and deleted or moved again since"):
+        await move.move(left, Department="Marketing")
+    assert await _places(move) == []
+
+
 async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any, engine: Engine) -> None:
     """The entity would follow its copy to the place that this one has just left."""
     move = await _interrupted_move(backend, engine)

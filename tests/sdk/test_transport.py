@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import Any, Final
 
 import pytest
+import requests
 from azure.core.exceptions import ServiceRequestError, ServiceResponseError
 from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest, HttpResponse
@@ -53,7 +54,7 @@ class Direct(Quick):
 
     def send(self, request: Any, **options: Any) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(RequestsTransport, "send", left_to_sdk)
+            patch.setattr(requests.Session, "request", left_to_sdk)
             return super().send(request, **options)
 
 

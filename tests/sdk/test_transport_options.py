@@ -215,16 +215,30 @@ def test_the_options_of_a_call_are_left_to_the_sdks_transport(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received: list[Any] = []
-    send = RequestsTransport.send
+    request = requests.Session.request
 
-    def recorded(self: Any, request: Any, **options: Any) -> Any:
-        received.append(options)
-        return send(self, request, **options)
+    def recorded(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        received.append(method)
+        return request(self, method, *arguments, **options)
 
-    monkeypatch.setattr(RequestsTransport, "send", recorded)
+    monkeypatch.setattr(requests.Session, "request", recorded)
     with misbehaving_server(ANSWERS) as server:
         assert ended(Transport(), f"{server.origin}/T", **options) == 200
-    assert received == [{"proxies": None, **options}]
+    assert received == ["GET"]
+
+
+def test_a_replaced_transport_of_the_sdk_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of users replace its method, and `patch_azure` does."""
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise ServiceRequestError("replaced")
+
+    with misbehaving_server(ANSWERS) as server:
+        transport = Transport()
+        assert ended(transport, f"{server.origin}/T") == 200
+        monkeypatch.setattr(RequestsTransport, "send", refuse)
+        with pytest.raises(ServiceRequestError, match="replaced"):
+            transport.send(HttpRequest("GET", f"{server.origin}/T"))
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         """Give an entity another key in another partition, and return it with its new key.
 
         After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
-        again, with the same target, for an entity whose move was interrupted.
+        again, with the same target, for an entity whose move was interrupted; if the first call still runs, it may
+        bring the entity back after the second one and a delete.
 
         Cost: 4 table + 2 queue transactions, equivalent to 26 table operations.
 
@@ -136,11 +137,13 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         self.entity_set.replacing(moving)
         body = {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
         lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
-        if moving.get(MOVING_TO) != route.claim:
+        # An entity that was read with the mark is read again: a worker may have completed its move since
+        is_new = moving.get(MOVING_TO) != route.claim
+        if is_new:
             await self._claim(moving, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
         try:
-            moved_entity = await self._relocated(relocation, moving, retry_for)
+            moved_entity = await self._relocated(relocation, moving if is_new else None, retry_for)
         except EntityAlreadyExists:
             await lease.complete()
             raise

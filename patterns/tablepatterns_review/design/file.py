@@ -27,7 +27,7 @@ from tablepatterns.storage import Storage, connect
 from ..kinds import KINDS
 from ..measure.account import number_of_tables, recipe_of_set, sample_key
 from ..model import part_of
-from ..toml_file import BadFile, Problem, TomlFile, TomlPath, owner_of
+from ..toml_file import Problem, TomlFile, TomlPath, lines_of, owner_of
 from . import format as tables
 from .checks import faults
 from .corrections import Corrections
@@ -39,10 +39,13 @@ __all__ = ["BadDesignFile", "read_design"]
 T = TypeVar("T")
 
 
-class BadDesignFile(BadFile):
+class BadDesignFile(BadInput):
     """A design file with errors; `problems` holds all of them: the line and the error of each."""
 
-    kind = "design file"
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("design file", name, "it has errors", "fix them")
+        self.message = lines_of(name, self.problems)
 
 
 def read_design(given: str | FilePath) -> Design:
