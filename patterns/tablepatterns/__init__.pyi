@@ -74,7 +74,7 @@ from .recipes.partition_move import PartitionMove as PartitionMove
 from .recipes.partition_spread.hot_partitions import anti_pattern as anti_pattern
 from .recipes.partition_spread.hot_partitions import hot_partitions as hot_partitions
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
-from .recipes.period_tables.period import Period as Period
+from .recipes.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables
 from .recipes.rekey.dual_writer import Phase as Phase
 from .recipes.rekey.mirror import Mismatch as Mismatch

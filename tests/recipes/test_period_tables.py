@@ -24,7 +24,7 @@ from tablepatterns.errors import (
     PeriodExpired,
     TableBeingDeleted,
 )
-from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns.recipes.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock

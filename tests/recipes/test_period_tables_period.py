@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import Ticks
 from tablepatterns.errors import BadDesign, BadKey
-from tablepatterns.recipes.period_tables.period import Period, Retention
+from tablepatterns.recipes.period import Period, Retention
 
 UTC = timezone.utc
 MOMENTS = st.datetimes(datetime(1, 1, 8), datetime(9999, 11, 30), timezones=st.just(UTC))

@@ -15,7 +15,7 @@ from support.hour_series import series_of
 from support.logins import DAY, NOON, drop_all, login, logs_of, names_of
 from tablepatterns import DataSeries, EntitySet, Key, Period, PeriodTables, connect
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired
-from tablepatterns.recipes.period_tables.period import slots_before
+from tablepatterns.recipes.period import slots_before
 from tablepatterns_engine.account import Engine
 
 HOUR = timedelta(hours=1)

@@ -33,7 +33,7 @@ from ..key import Key, KeyRange
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation
-from .period_tables.period import Period, slots_before
+from .period import Period, slots_before
 
 V = TypeVar("V", bound="int | float")
 

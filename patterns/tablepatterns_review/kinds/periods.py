@@ -14,7 +14,7 @@ from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.key.ranges import Between
 from tablepatterns.recipe import SetProfile
-from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns.recipes.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 

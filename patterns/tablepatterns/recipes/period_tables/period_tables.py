@@ -40,7 +40,7 @@ from ...recipe import (
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
 from ..log_tail import LogTail
-from .period import Period, PeriodTable, Retention, instant_of, slots_before
+from ..period import Period, PeriodTable, Retention, instant_of, slots_before
 
 Inner: TypeAlias = EntitySet[Account, Any] | DataSeries[Account, Any]
 T = TypeVar("T")

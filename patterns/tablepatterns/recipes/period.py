@@ -11,14 +11,14 @@ from typing import Final
 
 from azure.core.exceptions import HttpResponseError
 
-from ...argument_types import check_least
-from ...edm import Ticks
-from ...entity import Entity
-from ...errors import BadDesign, BadInput, BadKey, TableBeingDeleted
-from ...sdk.errors import code_of
-from ...sdk.operation import Operation
-from ...sdk.page_token import EntityPage, PageQuery
-from ...sdk.table import Table
+from ..argument_types import check_least
+from ..edm import Ticks
+from ..entity import Entity
+from ..errors import BadDesign, BadInput, BadKey, TableBeingDeleted
+from ..sdk.errors import code_of
+from ..sdk.operation import Operation
+from ..sdk.page_token import EntityPage, PageQuery
+from ..sdk.table import Table
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=timezone.utc)
 _STEPS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
