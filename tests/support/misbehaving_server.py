@@ -178,6 +178,10 @@ BEHAVIORS: Final[dict[str, Behave]] = {
 """What the server does with each request."""
 
 
+_TLS_HANDSHAKE: Final = b"\x16"
+"""The first byte of a client that expects TLS."""
+
+
 class MisbehavingServer:
     """A server at `origin` that records the requests that it receives."""
 
@@ -226,6 +230,9 @@ class MisbehavingServer:
 
 
 def _read(file: Any) -> Received | None:
+    if file.peek(1)[:1] == _TLS_HANDSHAKE:
+        # To wait for the end of a line in it would never end
+        return None
     line = file.readline().decode("latin-1")
     if not line:
         return None
