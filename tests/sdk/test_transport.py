@@ -180,9 +180,12 @@ def test_the_response_to_head_has_no_content_though_it_has_a_length() -> None:
     ends: list[Any] = []
     for kind in (Sdk, Direct):
         with misbehaving_server(BEHAVIORS["ends before the content"]) as server, kind(**OPTIONS) as transport:
-            ends.append([outcome(lambda: transport.send(HttpRequest("HEAD", server.origin + PATH))) for _ in range(2)])
-    assert ends[0] == ends[1]
-    assert ends[0][0]["content"] == b""
+            for _ in range(2):
+                ends.append(outcome(lambda: transport.send(HttpRequest("HEAD", server.origin + PATH))))
+                # The second request finds a closed connection
+                server.wait()
+    assert ends[:2] == ends[2:]
+    assert ends[0]["content"] == b""
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="the system has no IPv6")
