@@ -206,6 +206,7 @@ def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(site: s
     url = f"{site}intra_partition_index.html"
     page.goto(url)
     page.get_by_role("button", name="Run this program").click()
+    page.wait_for_function("() => document.querySelector('tp-run').editor")
     page.evaluate(WRITTEN, "print('from a colleague')")
     page.get_by_role("button", name="Copy link").click()
     page.wait_for_function("() => location.hash.startsWith('#program=')")

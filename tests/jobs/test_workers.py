@@ -121,7 +121,7 @@ def test_an_async_account_waits_for_processes_without_blocking(account: Engine, 
 
 
 def test_a_job_survives_the_death_of_its_workers(account: Engine, damaged: Any) -> None:
-    with killing(seed=1, every=0.7, most=4) as killed:
+    with killing(seed=1, every=0.2, most=6) as killed:
         report = verify(staff(), NEAR, workers=Workers(2, source=staff, seconds=0.05))
     assert killed
     assert counts(report) == counts(damaged[1])
@@ -134,7 +134,7 @@ def test_repair_by_processes_that_die_corrects_everything(monkeypatch: pytest.Mo
         BulkLoad(EntitySet(entities.account, "Staff", BY_ID)).load(
             person(number, Department=f"D{number % 40}") for number in range(1_600)
         )
-        with killing(seed=2, every=0.7, most=3) as killed:
+        with killing(seed=2, every=0.2, most=6) as killed:
             backfill(entities, NEAR, workers=Workers(2, source=staff, seconds=0.05))
         assert killed
         assert verify(entities, NEAR).is_clean

@@ -78,7 +78,7 @@ def test_threads_export_a_table(account: Engine, whole: Path, tmp_path: Path) ->
 
 
 def test_processes_that_die_export_a_table(account: Engine, whole: Path, tmp_path: Path) -> None:
-    with killing(seed=3, every=0.7, most=3) as killed:
+    with killing(seed=3, every=0.2, most=6) as killed:
         shared = Workers(2, source=staff_table, seconds=0.05)
         staff_table().export(tmp_path / "new", workers=shared)
     assert killed

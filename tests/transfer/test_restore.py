@@ -162,7 +162,7 @@ def test_threads_import_files(account: Engine, whole: Path, tmp_path: Path) -> N
 
 
 def test_an_import_whose_workers_die_ends_in_the_same_state(account: Engine, whole: Path, tmp_path: Path) -> None:
-    with killing(seed=4, every=0.7, most=3) as killed:
+    with killing(seed=4, every=0.2, most=6) as killed:
         restored_table().restore(whole, workers=Workers(2, source=restored_table))
     assert killed
     check(restored_table().account, "Restored", whole, tmp_path)
