@@ -156,6 +156,7 @@ def test_each_exploration_is_measured(tmp_path: Path) -> None:
     assert seconds > 0
 
 
+@pytest.mark.nightly
 def test_single_requests_over_http_are_measured_in_every_way(tmp_path: Path) -> None:
     output = tmp_path / "over_http.json"
     over_http.main(["--rounds", "1", "--count", "1", "--output", str(output)])
