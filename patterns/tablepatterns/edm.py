@@ -313,5 +313,10 @@ def ordinal(text: str) -> str:
     return "".join(c if c <= "\uffff" else _surrogates(ord(c) - 0x10000) for c in text)
 
 
+def key_order(keys: tuple[str, str]) -> tuple[str, str]:
+    """Return what sorts a PartitionKey and a RowKey as the service does."""
+    return ordinal(keys[0]), ordinal(keys[1])
+
+
 def _surrogates(offset: int) -> str:
     return chr(0xD800 + (offset >> 10)) + chr(0xDC00 + (offset & 0x3FF))

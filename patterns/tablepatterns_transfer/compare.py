@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import Keys, keys_of
 from tablepatterns.figures import counted
-
-from .manifest import order_of
 
 _APART_FROM: Final = ("Timestamp",)
 MOST_KEYS: Final = 10_000
@@ -56,7 +55,7 @@ async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity
     """Return how the second of two sorted sources differs from the first."""
     result, old, new = Differences(), await anext(first, None), await anext(second, None)
     while old is not None or new is not None:
-        old_order, new_order = (None if row is None else order_of(keys_of(row)) for row in (old, new))
+        old_order, new_order = (None if row is None else key_order(keys_of(row)) for row in (old, new))
         if new is None or (old_order is not None and new_order is not None and old_order < new_order):
             result.add("removed", keys_of(_some(old)))
             old = await anext(first, None)

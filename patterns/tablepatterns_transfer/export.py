@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.errors import BadInput
@@ -21,7 +22,7 @@ from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import finish, identity_of
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest, order_of
+from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest
 from .places import Place, place_of
 
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
@@ -165,7 +166,7 @@ async def run_export(
     report = done
     if not checkpoint.is_complete:
         report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
-    files = tuple(sorted(report.files, key=lambda file: order_of(file.first)))
+    files = tuple(sorted(report.files, key=lambda file: key_order(file.first)))
     newest = max((file.newest for file in files if file.newest), default=None)
     deleted = None if base is None else await _write_deleted(base[1], walk.table, place)
     await _check_exists(walk.table)
@@ -213,7 +214,7 @@ async def _write_deleted(base: Export, table: Table, place: Place) -> FileEntry 
     with place.workspace() as folder:
         for exported in base.all_rows():
             keys = keys_of(exported)
-            while row is not None and order_of(keys_of(row)) < order_of(keys):
+            while row is not None and key_order(keys_of(row)) < key_order(keys):
                 row = await anext(stored, None)
             if row is None or keys_of(row) != keys:
                 writer = writer or FileWriter(folder, "jsonl", DELETED)

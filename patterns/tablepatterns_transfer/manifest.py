@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from tablepatterns.edm import ordinal
+from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import Keys, keys_of
 
@@ -31,11 +31,6 @@ DELETED: Final = "deleted.keys"
 """The file with the keys of the rows that were deleted since another export, as JSON Lines."""
 _VERSION: Final = 1
 _BLOCK: Final = 1 << 20
-
-
-def order_of(keys: Keys) -> tuple[str, str]:
-    """Return what sorts keys as the service does."""
-    return ordinal(keys[0]), ordinal(keys[1])
 
 
 @dataclass(frozen=True)
@@ -220,10 +215,10 @@ class Export:
             )
             raise BadExport(str(folder), "it has no manifest, which is written when an export is complete", hint)
         manifest = Manifest.parse(path.read_text(encoding="utf-8"), str(folder))
-        files = sorted(manifest.files, key=lambda file: order_of(file.first))
+        files = sorted(manifest.files, key=lambda file: key_order(file.first))
         if (
             list(manifest.files) != files
-            or any(order_of(a.last) >= order_of(b.first) for a, b in pairwise(files))
+            or any(key_order(a.last) >= key_order(b.first) for a, b in pairwise(files))
             or sum(file.rows for file in files) != manifest.rows
         ):
             raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
@@ -273,4 +268,4 @@ def _changed(*sources: Iterator[Entity]) -> Iterator[Entity]:
 
 
 def _with_rank(rows: Iterator[Entity], rank: int) -> Iterator[tuple[tuple[str, str], int, Entity]]:
-    return ((order_of(keys_of(row)), rank, row) for row in rows)
+    return ((key_order(keys_of(row)), rank, row) for row in rows)

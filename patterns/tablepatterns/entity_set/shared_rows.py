@@ -10,7 +10,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
-from ..edm import entity_size, ordinal, utf16_length
+from ..edm import entity_size, key_order, utf16_length
 from ..entity import Entity, write_ids_of
 from ..errors import BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
 from ..key import Key
@@ -104,8 +104,7 @@ class KeyList:
 
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""
-        sorted_keys = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
-        texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted_keys]
+        texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted(entries, key=key_order)]
         parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
@@ -227,7 +226,7 @@ class Lists(SharedRows):
         """Return the keys of the entities that are listed for a value, in their order."""
         rows = await self._stored_rows(store, self.layout(primary), fields)
         unique_keys = {keys for row in rows for keys in self.primary_keys_of(primary, row) or ()}
-        return sorted(unique_keys, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+        return sorted(unique_keys, key=key_order)
 
     def lists(self, primary: Key, entity: Fields, fields: Fields) -> bool:
         """Whether an entity still has the value for which it was listed."""

@@ -14,7 +14,7 @@ from functools import reduce
 from string import digits
 from typing import Final, TypeAlias
 
-from ..edm import ordinal
+from ..edm import key_order, ordinal
 from ..entity import Entity
 from ..filters import Filter, prop
 from ..limits import MAX_PAGE_ENTITIES
@@ -92,7 +92,7 @@ class Sampler:
             start = None if gap.misses == _MISSES else middle_of(gap)
             await self._probe(gap, start)
         self.gaps += self.closed
-        return sorted(self._rows.values(), key=lambda row: (ordinal(row["PartitionKey"]), ordinal(row["RowKey"])))
+        return sorted(self._rows.values(), key=lambda row: key_order((row["PartitionKey"], row["RowKey"])))
 
     async def _probe(self, gap: Gap, start: str | None) -> None:
         """Read a page of a gap, and note what is left of the gap."""

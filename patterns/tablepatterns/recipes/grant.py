@@ -13,7 +13,7 @@ from azure.core.credentials import AzureSasCredential
 from azure.data.tables import TableAccessPolicy
 
 from ..argument_types import checked
-from ..edm import ordinal
+from ..edm import key_order, ordinal
 from ..entity import check_key
 from ..entity_set.derived import Derived, Index
 from ..entity_set.entity_set import EntitySet
@@ -102,13 +102,13 @@ class KeyScope:
     @checked
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Return whether a signature with this scope covers the row with these keys."""
-        keys = ordinal(partition_key), ordinal(row_key)
+        keys = key_order((partition_key, row_key))
         after_first = self.first_partition is None or keys >= self._first
         if self.last_partition is None:
             return after_first
         if self.last_row is None:
             return after_first and keys[0] <= ordinal(self.last_partition)
-        return after_first and keys <= (ordinal(self.last_partition), ordinal(self.last_row))
+        return after_first and keys <= self._last
 
     @checked
     def may_contain(self, key: Key) -> bool:
@@ -123,12 +123,12 @@ class KeyScope:
 
     @property
     def _first(self) -> tuple[str, str]:
-        return ordinal(self.first_partition or ""), ordinal(self.first_row or "")
+        return key_order((self.first_partition or "", self.first_row or ""))
 
     @property
     def _last(self) -> tuple[str, str]:
         row = _LAST if self.last_row is None else self.last_row
-        return ordinal(self.last_partition or ""), ordinal(row)
+        return key_order((self.last_partition or "", row))
 
 
 def _touches(template: Template, first: str | None, last: str | None) -> bool:

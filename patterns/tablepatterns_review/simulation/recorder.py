@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from azure.core.rest import HttpRequest, HttpResponse
 
 from tablepatterns.connection import in_memory
-from tablepatterns.edm import Ticks, ordinal
+from tablepatterns.edm import Ticks, key_order
 from tablepatterns.entity import WRITE_ID
 from tablepatterns.entity_set.derived import INTENT_ID
 from tablepatterns.storage import Storage
@@ -164,7 +164,7 @@ def _rows_in_range(engine: Engine, request: HttpRequest) -> Iterator[tuple[RowKe
         return
     query = {key: values[0] for key, values in parse_qs(address.query).items()}
     plan = make_plan(read_filter(query.get("$filter", "") if keys == ")" else _filter_of(keys)))
-    start = ordinal(query.get("NextPartitionKey", "")), ordinal(query.get("NextRowKey", ""))
+    start = key_order((query.get("NextPartitionKey", ""), query.get("NextRowKey", "")))
     for entity in engine.tables.table(name).walk(plan.key_range & KeyRange(start)):
         yield (name, entity.partition_key, entity.row_key), plan.matches is None or plan.matches(entity)
 
