@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ pytestmark = pytest.mark.both_sdks
 
 COUNTS = st.integers(0, 2_000)
 COSTS = st.builds(Cost, *[COUNTS] * 6)
-PRICES = asdict(PriceTable.default().per_10_000_operations)
+PRICES = PriceTable.default().operations
 
 
 def test_an_operation_of_each_service_costs_what_the_prices_of_the_package_say() -> None:

@@ -85,6 +85,11 @@ class Manifest:
     version: int = _VERSION
 
     @property
+    def all_files(self) -> list[FileEntry]:
+        """The files with rows, and the one with the keys of deleted rows."""
+        return [*self.files, *([self.deleted] if self.deleted else [])]
+
+    @property
     def digest(self) -> str:
         """What tells this manifest from any other one."""
         return _digest(asdict(self))
@@ -179,13 +184,6 @@ def hidden(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 @dataclass(frozen=True)
 class Export:
     """A complete export in a folder.
@@ -222,7 +220,7 @@ class Export:
             or sum(file.rows for file in files) != manifest.rows
         ):
             raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
-        for file in [*files, *([manifest.deleted] if manifest.deleted else [])]:
+        for file in manifest.all_files:
             content = folder / file.name
             if content.parent not in (folder, folder / ROWS) or not content.is_file():
                 raise BadExport(

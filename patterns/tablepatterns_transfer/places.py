@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 from tablepatterns.errors import BadInput
+from tablepatterns.jobs.walk import write_whole
 from tablepatterns.recipe import Account, BlockingAccount
 from tablepatterns.sdk.container import Container
 
 from .errors import BadExport
-from .manifest import MANIFEST, Export, FileEntry, Manifest, hidden, write_text
+from .manifest import MANIFEST, Export, FileEntry, Manifest, hidden
 
 _PREFIX: Final = "container:"
 
@@ -53,7 +54,7 @@ class Folder:
     async def write(self, name: str, text: str) -> None:
         """Write a text whole or not at all."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.path / name, text)
+        write_whole(self.path / name, text)
 
     async def delete(self, name: str) -> None:
         """Delete a file; does nothing if there is none."""
@@ -158,9 +159,9 @@ async def _download(source: BlobFolder, folder: Path) -> BlobFolder | None:
         return None
     own = folder / source.prefix
     own.mkdir(parents=True, exist_ok=True)
-    write_text(own / MANIFEST, text)
+    (own / MANIFEST).write_text(text, encoding="utf-8")
     manifest = Manifest.parse(text, str(source))
-    for name in (file.name for file in [*manifest.files, *([manifest.deleted] if manifest.deleted else [])]):
+    for name in (file.name for file in manifest.all_files):
         if posixpath.normpath(name) != name or name.startswith(("/", "..")):
             raise BadExport(f"{source}/{name}", "it is outside of the export", "export the table again")
         await source.download(name, own / name)

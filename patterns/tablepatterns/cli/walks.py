@@ -19,6 +19,7 @@ from ..errors import NOT_SHOWN, BadInput
 from ..extras import importing
 from ..figures import count
 from ..jobs import Workers
+from ..jobs.walk import write_whole
 from ..recipe import Account
 from . import Stopped
 from .declared import load, run
@@ -89,10 +90,7 @@ class ResumeTokens:
         else:
             self._tokens[work] = token
         if self._tokens:
-            # A crash while writing must not lose the previous position
-            partial = self.path.with_name(f"{self.path.name}.partial")
-            partial.write_text(json.dumps(self._tokens), encoding="utf-8")
-            partial.replace(self.path)
+            write_whole(self.path, json.dumps(self._tokens))
         else:
             self.path.unlink(missing_ok=True)
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from typing_extensions import Self
@@ -80,6 +81,13 @@ class Mark:
             rule = "a token resumes only the work that returned it, on the same derived data of the same set"
             raise BadToken("resume", token, rule, "start without one")
         return cls(walk, table, inner, ranges)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: a crash must not lose what it had before."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def walk_name(work: str, rows: DerivedRows, *details: str) -> str:

@@ -105,9 +105,11 @@ class Workers:
         self.source = source
         self.executor = executor or _one_process
         self.seconds = seconds
+        self.pickled = b""
+        """The source as it is sent to other processes."""
         if source is not None:
             try:
-                pickle.dumps(source)
+                self.pickled = pickle.dumps(source)
             except (AttributeError, TypeError, pickle.PicklingError) as error:
                 rule = "it is sent to other processes by its name"
                 raise BadInput("source", source, rule, "pass a function of a module") from error
@@ -308,7 +310,7 @@ class Run:
         if self.workers.source is not None and self.call is not None:
             per_second = self.pool.max_per_second
             options = {"max_per_second": None if per_second is None else per_second / self.workers.count}
-            source, account = pickle.dumps(self.workers.source), identity_of(self.pool.account)
+            source, account = self.workers.pickled, identity_of(self.pool.account)
             task = Task(source, account, self.call, self.work.name, rows, seconds, pause, options)
             executor, future = self._submit(task)
             self._running[future if self._is_blocking else asyncio.wrap_future(future)] = rows, executor

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -30,6 +30,9 @@ from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
+
+_NO_TABLE: Final = EntityPage((), None)
+"""The page of a table that does not exist."""
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -153,15 +156,7 @@ class Table:
 
     async def exists(self) -> bool:
         """Return whether the table exists, for callers to whom an empty table is not the same. Cost: 1 transaction."""
-        try:
-            await self._requests.query_page(
-                self._client, self._sender or await self._new_sender(), PageQuery(None, 1, None, None)
-            )
-        except HttpResponseError as error:
-            if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
-                return False
-            raise_classified(error)
-        return True
+        return await self.read_page(PageQuery(None, 1, None, None)) is not _NO_TABLE
 
     async def policies(self) -> dict[str, TableAccessPolicy | None]:
         """Return the stored access policies by name. Cost: 1 transaction."""
@@ -223,7 +218,7 @@ class Table:
             page = await self._requests.query_page(self._client, self._sender or await self._new_sender(), query)
         except HttpResponseError as error:
             if isinstance(error, ResourceNotFoundError) and code_of(error) == "TableNotFound":
-                return EntityPage((), None)
+                return _NO_TABLE
             raise_classified(error)
         if page.entities and query.where is not None:
             # If the response belongs to another request, all its entities are wrong, so checking two is enough

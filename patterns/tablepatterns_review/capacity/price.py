@@ -171,12 +171,13 @@ def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured
 
 
 def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
+    price_of = prices.operations
     for call in calls:
         subject = part_of(call.of.name, call.access.name)
         for operation, transactions in charges_of(grown_call(call, years)).items():
             quantity = transactions * call.rate * SECONDS_OF_A_MONTH
             if quantity:
-                amount = quantity / PER * prices.operations[operation]
+                amount = quantity / PER * price_of[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, amount)
     for part in design.sets:
         volume, price = volume_of(part, years), prices.capacity
