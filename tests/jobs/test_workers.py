@@ -30,9 +30,8 @@ from support.worker_sets import (
 )
 from tablepatterns import EntitySet, KeyRotation
 from tablepatterns.cli.main import main
-from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.errors import BadInput, BadToken, RangesFailed
-from tablepatterns.jobs import Migration, Report, Workers, backfill, migrate, repair, verify, workers
+from tablepatterns.jobs import Migration, Report, Workers, backfill, migrate, repair, verify
 from tablepatterns.jobs.row_check import check_rows
 from tablepatterns.jobs.workers import Task
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
@@ -58,11 +57,8 @@ def damaged() -> Any:
 @pytest.fixture
 def account(damaged: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Serve the account, for this process and its workers."""
-    # What workers have loaded in this process is on the account of an earlier test
-    workers._loaded.cache_clear()
-    with worker_sets.serving(damaged[0].engine) as connection_string:
-        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
-        yield damaged[0].engine
+    with served(monkeypatch, damaged[0].engine) as engine:
+        yield engine
 
 
 def counts(report: Report) -> Any:
@@ -248,7 +244,6 @@ def test_a_command_sends_no_key_to_workers() -> None:
 
 
 def test_all_jobs_share_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    workers._loaded.cache_clear()
     executor = lambda: ThreadPoolExecutor(1)  # noqa: E731 - a value
     with served(monkeypatch):
         BulkLoad(old_staff()).load(person(number, Department=f"D{number % 40}") for number in range(60))

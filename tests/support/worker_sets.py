@@ -5,9 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,11 @@ from azure.core.credentials import AzureNamedKeyCredential
 
 import tablepatterns
 import tablepatterns.aio
-from support.maintained_set import BY_ID, KINDS
+from support.maintained_set import BY_ID, KINDS, person
 from tablepatterns import EncryptedProperties, EntitySet, Key, LocalKey, Rekey
 from tablepatterns.connection import CONNECTION_VARIABLE
+from tablepatterns.jobs import workers
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.serving import serving
 from tablepatterns_transfer import TableTransfer
@@ -116,27 +119,43 @@ def rekeyed() -> Rekey[Any, Any]:
     return Rekey(EntitySet(tablepatterns.connect("env"), "Staff", BY_ID), new_set)
 
 
+def store_staff(storage: Any, count: int, partitions: int = 40, **options: Any) -> None:
+    """Store so many people in so many partitions."""
+    people = (person(number, Department=f"D{number % partitions}") for number in range(count))
+    BulkLoad(EntitySet(storage, "Staff", BY_ID, **options)).load(people)
+
+
 @contextmanager
-def served(monkeypatch: Any) -> Iterator[Engine]:
+def served(monkeypatch: Any, engine: Engine | None = None) -> Iterator[Engine]:
     """Serve an engine whose connection string is in the environment of this process and of its workers."""
-    engine = Engine()
+    # What workers have loaded in this process is on the account of an earlier test
+    workers._loaded.cache_clear()
+    engine = engine or Engine()
     with serving(engine) as connection_string:
         monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
         yield engine
 
 
+def child_processes() -> list[int]:
+    return [child.pid for child in multiprocessing.active_children() if child.pid]
+
+
 @contextmanager
-def killing(seed: int, every: float, most: int) -> Iterator[list[int]]:
-    """Kill a random child process at random moments, at most so many; yield the ids of those killed."""
+def killing(
+    seed: int, every: float, most: int, workers_of: Callable[[], Iterable[int]] = child_processes
+) -> Iterator[list[int]]:
+    """Kill a random worker at random moments, at most so many; yield the ids of those killed.
+
+    :param workers_of: returns the ids of the processes that work now
+    """
     chance, ended, killed = random.Random(seed), threading.Event(), list[int]()
 
     def kill() -> None:
         while len(killed) < most and not ended.wait(chance.uniform(0.5, 1.5) * every):
-            children = multiprocessing.active_children()
-            if children:
-                child = chance.choice(children)
-                child.kill()
-                killed.append(child.pid or 0)
+            if processes := sorted(workers_of()):
+                killed.append(chance.choice(processes))
+                with suppress(ProcessLookupError):
+                    os.kill(killed[-1], signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()

@@ -10,24 +10,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from support import worker_sets
 from support.maintained_set import BY_ID, person
+from support.worker_sets import served, store_staff
 from tablepatterns import EntitySet, connect
 from tablepatterns.cli.main import main
-from tablepatterns.connection import CONNECTION_VARIABLE
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns_engine.account import Engine
 
 KEY = "DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey=a2V5"
 
 
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    engine = Engine()
-    people = (person(number, Department=f"D{number % 9}") for number in range(900))
-    BulkLoad(EntitySet(connect(engine), "Staff", BY_ID)).load(people)
-    with worker_sets.serving(engine) as connection_string:
-        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
+    with served(monkeypatch) as engine:
+        store_staff(connect(engine), 900, partitions=9)
         yield connect(engine)
 
 

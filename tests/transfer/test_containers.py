@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 
-from support import worker_sets
-from support.maintained_set import BY_ID, person
-from support.worker_sets import staff_table
+from support.maintained_set import BY_ID
+from support.worker_sets import served, staff_table, store_staff
 from tablepatterns import EntitySet, aio, connect
-from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.errors import BadInput
-from tablepatterns.jobs import Workers, workers
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns.jobs import Workers
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import BadExport, TableTransfer
 
@@ -27,17 +24,14 @@ DAY = 86_400
 @pytest.fixture
 def storage() -> Any:
     storage = connect()
-    people = (person(number, Department=f"D{number % 40}") for number in range(ROWS))
-    BulkLoad(EntitySet(storage, "Staff", BY_ID)).load(people)
+    store_staff(storage, ROWS)
     return storage
 
 
 @pytest.fixture
 def account(storage: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    workers._loaded.cache_clear()
-    with worker_sets.serving(storage.engine) as connection_string:
-        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
-        yield storage.engine
+    with served(monkeypatch, storage.engine) as engine:
+        yield engine
 
 
 def blobs(storage: Any) -> Any:

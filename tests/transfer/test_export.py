@@ -18,9 +18,8 @@ from support import worker_sets
 from support.maintained_set import BY_ID, person
 from support.worker_sets import fragile_table, killing, old_staff, paid_staff, served, staff, staff_table
 from tablepatterns import EntitySet, Key, connect, prop
-from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.errors import BadDesign, BadInput, RangesFailed
-from tablepatterns.jobs import Workers, workers
+from tablepatterns.jobs import Workers
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import BadExport, Export, TableTransfer, compare_exports
@@ -29,20 +28,10 @@ from tablepatterns_transfer.manifest import FileWriter
 ROWS = 2_400
 
 
-@pytest.fixture(scope="module")
-def storage() -> Any:
-    storage = connect()
-    people = (person(number, Department=f"D{number % 40}") for number in range(ROWS))
-    BulkLoad(EntitySet(storage, "Staff", BY_ID)).load(people)
-    return storage
-
-
 @pytest.fixture
 def account(storage: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    workers._loaded.cache_clear()
-    with worker_sets.serving(storage.engine) as connection_string:
-        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
-        yield storage.engine
+    with served(monkeypatch, storage.engine) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")

@@ -12,27 +12,17 @@ from typing import Any
 
 import pytest
 
-from support import worker_sets
 from support.maintained_set import BY_ID, KINDS, person
-from support.worker_sets import killing, old_staff, paid_staff, restored_table
+from support.worker_sets import killing, old_staff, paid_staff, restored_table, served
 from tablepatterns import EntitySet, connect
-from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.errors import BadInput, EntityAlreadyExists, RangesFailed
-from tablepatterns.jobs import Workers, verify, workers
+from tablepatterns.jobs import Workers, verify
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import BadExport, ImportDiffers, TableTransfer, compare_exports
 
 ROWS = 2_400
 WRITES = ("InsertEntity", "Transaction", "UpdateEntity", "MergeEntity", "DeleteEntity", "CreateTable")
-
-
-@pytest.fixture(scope="module")
-def storage() -> Any:
-    storage = connect()
-    people = (person(number, Department=f"D{number % 40}") for number in range(ROWS))
-    BulkLoad(EntitySet(storage, "Staff", BY_ID)).load(people)
-    return storage
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +39,8 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def account(storage: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    workers._loaded.cache_clear()
-    engine = Engine()
-    with worker_sets.serving(engine) as connection_string:
-        monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)
+def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    with served(monkeypatch) as engine:
         yield engine
 
 
