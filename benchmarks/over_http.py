@@ -99,22 +99,21 @@ def connection_string(address: str) -> str:
 # ------------------------------------------------------------------ the calls
 
 
-@contextmanager
-def calls(address: str, authority: Path | None = None) -> Generator[dict[str, dict[str, Call]], None, None]:
-    """Yield the calls by case and contestant; `authority` has the certificate of the server's CA."""
-    options: dict[str, Any] = {"connection_verify": str(authority)} if authority else {}
-    text = connection_string(address)
-    storage = connect(text, **options)
-    employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:07d}"))
-    log: LogTail[Any] = LogTail(storage, "Log", "{Employee}")
-    queue = storage.queue("tasks")
-    client = TableClient.from_connection_string(text, "Employees", **options)
-    sdk_queue = QueueClient.from_connection_string(text, "tasks", **options)
-    stored = employees.get(Department="Sales", EmployeeId=1)
-    get = {SDK: lambda: client.get_entity("Sales", "empid_0000001")}
-    get[LIBRARY] = lambda: employees.get(Department="Sales", EmployeeId=1)
-    by_case: dict[str, dict[str, Call]] = {
-        "get": get,
+def _employees(storage: Any) -> Any:
+    return EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:07d}"))
+
+
+def _table_calls(storage: Any, employees: Any, client: Any, stored: Any) -> dict[str, dict[str, Callable[[], Any]]]:
+    """Return the calls of tables, sync or async as the clients are.
+
+    :param stored: the entity to merge into, as the set read it
+    """
+    log: Any = LogTail(storage, "Log", "{Employee}")
+    return {
+        "get": {
+            SDK: lambda: client.get_entity("Sales", "empid_0000001"),
+            LIBRARY: lambda: employees.get(Department="Sales", EmployeeId=1),
+        },
         "insert": {
             SDK: lambda: client.create_entity({**_KEYS, **_ROW}),
             LIBRARY: lambda: employees.insert(dict(_ENTITY)),
@@ -124,6 +123,21 @@ def calls(address: str, authority: Path | None = None) -> Generator[dict[str, di
             LIBRARY: lambda: employees.merge(stored, {"Age": 35}),
         },
         "append": {SDK: lambda: client.create_entity(dict(_LOGGED)), LIBRARY: lambda: log.append(dict(_ENTRY))},
+    }
+
+
+@contextmanager
+def calls(address: str, authority: Path | None = None) -> Generator[dict[str, dict[str, Call]], None, None]:
+    """Yield the calls by case and contestant; `authority` has the certificate of the server's CA."""
+    options: dict[str, Any] = {"connection_verify": str(authority)} if authority else {}
+    text = connection_string(address)
+    storage = connect(text, **options)
+    employees, queue = _employees(storage), storage.queue("tasks")
+    client = TableClient.from_connection_string(text, "Employees", **options)
+    sdk_queue = QueueClient.from_connection_string(text, "tasks", **options)
+    stored = employees.get(Department="Sales", EmployeeId=1)
+    by_case: dict[str, dict[str, Call]] = {
+        **_table_calls(storage, employees, client, stored),
         "queue send": {SDK: lambda: sdk_queue.send_message(TEXT), LIBRARY: lambda: finish(queue.send(TEXT))},
         "queue receive": {
             SDK: lambda: list(next(sdk_queue.receive_messages(messages_per_page=1, visibility_timeout=30).by_page())),
@@ -131,7 +145,7 @@ def calls(address: str, authority: Path | None = None) -> Generator[dict[str, di
         },
     }
     with storage, client, sdk_queue, _http_clients(address, authority) as bare:
-        yield {**by_case, "get": {**bare, **get}}
+        yield {**by_case, "get": {**bare, **by_case["get"]}}
 
 
 @contextmanager
@@ -167,9 +181,7 @@ async def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[A
     """Return the same calls of async clients, and what is to be closed."""
     text = connection_string(address)
     storage = aio.connect(text)
-    employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:07d}"))
-    log: LogTail[Any] = LogTail(storage, "Log", "{Employee}")
-    queue = storage.queue("tasks")
+    employees, queue = _employees(storage), storage.queue("tasks")
     client = AioTableClient.from_connection_string(text, "Employees")
     sdk_queue = AioQueueClient.from_connection_string(text, "tasks")
     stored = await employees.get(Department="Sales", EmployeeId=1)
@@ -178,24 +190,12 @@ async def aio_calls(address: str) -> tuple[dict[str, dict[str, AioCall]], list[A
         pages = sdk_queue.receive_messages(messages_per_page=1, visibility_timeout=30).by_page()
         return [message async for message in await anext(pages)]
 
-    found: dict[str, dict[str, AioCall]] = {
-        "get": {
-            SDK: lambda: client.get_entity("Sales", "empid_0000001"),
-            LIBRARY: lambda: employees.get(Department="Sales", EmployeeId=1),
-        },
-        "insert": {
-            SDK: lambda: client.create_entity({**_KEYS, **_ROW}),
-            LIBRARY: lambda: employees.insert(dict(_ENTITY)),
-        },
-        "merge": {
-            SDK: lambda: client.update_entity({**_KEYS, "Age": 35}, **_MERGE),
-            LIBRARY: lambda: employees.merge(stored, {"Age": 35}),
-        },
-        "append": {SDK: lambda: client.create_entity(dict(_LOGGED)), LIBRARY: lambda: log.append(dict(_ENTRY))},
+    by_case: dict[str, dict[str, AioCall]] = {
+        **_table_calls(storage, employees, client, stored),
         "queue send": {SDK: lambda: sdk_queue.send_message(TEXT), LIBRARY: lambda: queue.send(TEXT)},
         "queue receive": {SDK: receive, LIBRARY: lambda: queue.receive(1)},
     }
-    return found, [storage, client, sdk_queue]
+    return by_case, [storage, client, sdk_queue]
 
 
 # ------------------------------------------------------------------ the measurement

@@ -171,9 +171,9 @@ class TableTransfer(Pattern[Account_co]):
             how: dict[str, Any] = {"if_exists": if_exists, "max_concurrency": max_concurrency}
             call = partial(import_part, folder=str(export.folder), **how)
             report = await walk.run(pool, resume, progress, shared, call)
-            found = await self._compare(export)
-        if found.removed or (found.changed and if_exists != "skip"):
-            text = f"{self.table.name} differs from the export: {found.summary}"
+            result = await self._compare(export)
+        if result.removed or (result.changed and if_exists != "skip"):
+            text = f"{self.table.name} differs from the export: {result.summary}"
             raise ImportDiffers(f"{text}; if no other program writes to it, run the import again")
         return report
 
