@@ -181,7 +181,7 @@ async def run_export(
 
 
 async def _check_exists(table: Table) -> None:
-    """Check that a table exists: without this, one that is deleted meanwhile would look like one with fewer rows."""
+    """Check that a table exists: one that is deleted while it is exported would look like one with fewer rows."""
     if not await table.exists():
         raise BadInput("table", table.name, "there is no such table", "check the name and the storage")
 
