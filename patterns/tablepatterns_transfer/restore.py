@@ -198,10 +198,7 @@ def import_part(
     transfer: Any, folder: str, if_exists: IfExists, max_concurrency: int, **how: Any
 ) -> Coroutine[Any, Any, ImportProgress]:
     """Import one file, in the process of a worker; the process that sent the task has checked the files."""
-    export, pool = (
-        Export.open(Path(folder), is_checked=True),
-        Pool(transfer.account, how["max_per_second"], max_concurrency),
-    )
-    return import_walk(export, transfer.table, transfer.loader(export, if_exists, pool)).run(
-        pool, None, None, how["workers"]
-    )
+    export = Export.open(Path(folder), is_checked=True)
+    pool = Pool(transfer.account, how["max_per_second"], max_concurrency)
+    walk = import_walk(export, transfer.table, transfer.loader(export, if_exists, pool))
+    return walk.run(pool, None, None, how["workers"])
