@@ -23,9 +23,13 @@ class Reply(NamedTuple):
     missing: int = 0
     """How many bytes of the content are missing when the connection ends."""
 
+    def content_for(self, method: str) -> bytes:
+        """Return the content that is sent for a request with this method."""
+        return b"" if self.status in (204, 304) or method == "HEAD" else self.content
+
     def as_bytes(self, method: str) -> bytes:
         """Return what is sent for a request with this method."""
-        content = b"" if self.status in (204, 304) or method == "HEAD" else self.content
+        content = self.content_for(method)
         headers = {name: text for name, text in self.headers.items() if name.lower() != "content-length"}
         headers["Content-Length"] = str(len(content) + self.missing * bool(content))
         lines = [f"HTTP/1.1 {self.status} Odd", *(f"{name}: {text}" for name, text in headers.items()), "", ""]
@@ -73,7 +77,8 @@ class CannedServer:
                 request = HttpRequest(method, self._origin + target, headers=headers, content=file.read(length))
                 reply = self.respond(request)
                 connection.sendall(reply.as_bytes(method))
-                if reply.missing:
+                # Without content nothing is missing, and a next request might come before the end of the connection
+                if reply.missing and reply.content_for(method):
                     return
 
 
