@@ -44,7 +44,7 @@ def read(name: str, **options: Any) -> pd.DataFrame:
 
 
 def progress(items: Collection[T]) -> Iterator[T]:
-    """Yield items, and show a bar until the last of them is done."""
+    """Yield items, and show a bar until the last of them is done. Then the cell's output so far is cleared."""
     bar = ProgressBar(len(items))
     bar.display()
     for item in items:
