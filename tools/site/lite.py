@@ -1,8 +1,9 @@
 """Build the notebooks as a JupyterLite site that has Python and its packages, so that they run without any other host.
 
 `python -m tools.site.lite SITE` adds all wheels in tools/site/wheels, and those of JupyterLite's kernel, to the lock
-file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel.
-Where pandas or matplotlib was not downloaded, importing it raises an error that says so.
+file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel,
+and the module beside the notebooks another, since Pyodide looks for imports in the notebook only. Where pandas or
+matplotlib was not downloaded, importing it raises an error that says so.
 """
 
 from __future__ import annotations
