@@ -84,8 +84,8 @@ def clean_up(
             storage.blobs.delete_container(container)
 
 
-class After:
-    """What the programs left: what is stored, and which of them returned or crashed.
+class State:
+    """The state of an account: what is stored, and which programs have returned or crashed.
 
     :param world: the account of one schedule
     """
@@ -132,7 +132,7 @@ class After:
         return self._world.crashed
 
 
-Invariant = Callable[[After], object]
+Invariant = Callable[[State], object]
 
 
 def show_counterexample(programs: Programs, invariant: Invariant | None = None, **bound: Any) -> None:
@@ -186,7 +186,7 @@ def _explore(
     def of_world(check: Invariant) -> Any:
         def run(world: World) -> object:
             try:
-                return check(After(world))
+                return check(State(world))
             except AssertionError as error:
                 if broken is not None:
                     broken.append(error)

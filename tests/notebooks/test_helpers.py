@@ -46,8 +46,8 @@ async def count(account: Any) -> str:
     return "counted"
 
 
-def both_are_counted(after: Any) -> None:
-    (row,) = after.rows("Counters")
+def both_are_counted(state: Any) -> None:
+    (row,) = state.rows("Counters")
     assert row["Count"] == 2, f"counted {row['Count']}"
 
 
@@ -68,27 +68,27 @@ async def program_with_a_mistake(account: Any) -> None:
     raise NameError("name 'suppress' is not defined")
 
 
-def invariant_with_a_mistake(after: Any) -> None:
-    raise KeyError(after)
+def invariant_with_a_mistake(state: Any) -> None:
+    raise KeyError(state)
 
 
 @pytest.mark.parametrize(
     ("program", "invariant"), [(program_with_a_mistake, both_are_counted), (naive_count, invariant_with_a_mistake)]
 )
 def test_a_mistake_is_no_counterexample(helpers: ModuleType, program: Any, invariant: Any) -> None:
-    with pytest.raises((Counterexample, KeyError), match=r"NameError|After"):
+    with pytest.raises((Counterexample, KeyError), match=r"NameError|State"):
         helpers.show_counterexample([program], invariant, prepare=one_counter)
 
 
 def test_every_schedule_is_checked_at_the_end_and_after_each_request(
     helpers: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def at_most_two(after: Any) -> None:
-        assert all(row["Count"] <= 2 for row in after.rows("Counters"))
-        assert after.tables() == ["Counters"]
-        assert after.rows("Others") == []
-        assert {*after.returned.values()} <= {"counted"}
-        assert after.crashed == set()
+    def at_most_two(state: Any) -> None:
+        assert all(row["Count"] <= 2 for row in state.rows("Counters"))
+        assert state.tables() == ["Counters"]
+        assert state.rows("Others") == []
+        assert {*state.returned.values()} <= {"counted"}
+        assert state.crashed == set()
 
     both = {"ann": count, "bob": count}
     helpers.check_every_schedule(both, both_are_counted, always=at_most_two, prepare=one_counter)
