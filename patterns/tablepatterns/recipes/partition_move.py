@@ -55,8 +55,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     others made to it in time. Only one of two concurrent moves begins. An entity that has the new key already is never
     overwritten: the move is rejected.
 
-    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy stays; if
-    both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
+    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy may
+    stay; if both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
     docs/patterns/partition_move.md.
 
     Cost: `move` 4 table + 2 queue transactions, equivalent to 26 table operations: the message, the claim, the insert,
@@ -115,8 +115,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         """Give an entity another key in another partition, and return it with its new key.
 
         After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
-        again, with the same target, for an entity whose move was interrupted; if the first call still runs, it may
-        bring the entity back after the second one and a delete.
+        again, with the same target, for an entity whose move was interrupted.
 
         Cost: 4 table + 2 queue transactions, equivalent to 26 table operations.
 
