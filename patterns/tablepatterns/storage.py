@@ -16,7 +16,7 @@ from azure.data.tables import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
 from .connection import Omitted, Target
-from .heartbeat import Heartbeats
+from .heartbeat import heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ class Storage(TypedAccount, BlockingAccount):
         super().__init__(target, engine, options)
         self._has_threads = _can_start_threads()
         self._takes_time = engine is None or "transport" in (options or {})
-        self._heartbeats = Heartbeats()
 
     @staticmethod
     def _engine_transport(engine: Engine, read_timeout: float) -> Any:
@@ -155,7 +154,7 @@ class Storage(TypedAccount, BlockingAccount):
         if not self._has_threads:
             return await work
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
-        with self._heartbeats.running(lambda: finish(heartbeat()), interval):
+        with heartbeats(lambda: finish(heartbeat()), interval):
             return await work
 
     def _new_lock(self) -> ThreadLock:
