@@ -71,8 +71,6 @@ from .recipes.one_to_one import OneToOne as OneToOne
 from .recipes.parallel_reads import ParallelReads as ParallelReads
 from .recipes.parallel_reads import ParallelResult as ParallelResult
 from .recipes.partition_move import PartitionMove as PartitionMove
-from .recipes.partition_spread.hot_partitions import anti_pattern as anti_pattern
-from .recipes.partition_spread.hot_partitions import hot_partitions as hot_partitions
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables

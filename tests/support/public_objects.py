@@ -266,7 +266,6 @@ EXEMPT_CALLS = {
     "Rekey.handle": "a Worker calls it",
     "Traffic.take": "an account calls it",
     "Worker.run": "it runs until it is stopped",
-    "Traffic.to_metrics": "it takes a meter of OpenTelemetry",
     "Traffic.wants": "an account calls it",
     "prefix": "its text is checked with the key that it is used with",
     "connect": "it has errors of its own, for a target that is not known",
