@@ -10,8 +10,8 @@ import weakref
 import pytest
 
 from tablepatterns import connect
-from tablepatterns.heartbeat import heartbeats
 from tablepatterns.recipe import finish, run_with_heartbeat
+from tablepatterns.storage import heartbeats
 
 OFTEN = 0.001
 
