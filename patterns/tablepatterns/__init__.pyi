@@ -18,7 +18,6 @@ from .entity_set.placement import InBlobs as InBlobs
 from .entity_set.placement import InPartition as InPartition
 from .entity_set.placement import InTable as InTable
 from .entity_set.reconcile import Finding as Finding
-from .entity_set.schema import Schema as Schema
 from .errors import TablePatternsError as TablePatternsError
 from .filters import QueryClass as QueryClass
 from .filters import parse as parse
@@ -80,7 +79,6 @@ from .recipes.rekey.rekey import Rekey as Rekey
 from .recipes.summary import Summary as Summary
 from .recipes.wide_entity.wide_entity import WideEntity as WideEntity
 from .recipes.work_division import HashDivision as HashDivision
-from .recipes.work_division import RangeDivision as RangeDivision
 from .recipes.worker import Worker as Worker
 from .sdk.table import Page as Page
 from .storage import Storage as Storage

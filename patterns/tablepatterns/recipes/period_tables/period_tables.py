@@ -507,18 +507,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         await table.drop()
         return table.name
 
-    @recipe
-    async def prepare_next(self) -> str:
-        """Create the table of the next period in advance, and return its name.
-
-        The service takes a while to spread the partitions of a new table over its nodes. Cost: 1 transaction.
-
-        Guide: high volume delete pattern (throttling of a new table).
-        """
-        table = self._set(self.period.shifted(self.period.start(self.account.now()), 1)).table
-        await table.create()
-        return table.name
-
     async def _periods_to_read(
         self, earliest: datetime | None = None, latest: datetime | None = None
     ) -> list[datetime]:
