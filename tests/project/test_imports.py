@@ -25,7 +25,7 @@ LAYERS = (
     ("tablepatterns_engine",),
     ("traffic",),
     ("sdk",),
-    ("recipe", "arguments", "heartbeat"),
+    ("recipe", "arguments"),
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set", "inventory"),

@@ -18,7 +18,6 @@ import tablepatterns
 from support.blob_logs import fill, log_of, minute
 from support.call_orders import assert_order_makes_no_difference, assert_same_endings
 from support.encrypted_staff import NEW, OLD, encrypted
-from support.logins import login, logs_of
 from tablepatterns import (
     DataSeries,
     EntitySet,
@@ -155,13 +154,6 @@ def family(world: World) -> list[Any]:
     world.prepare(children.create_table())
     world.prepare(parents.insert({"Department": "Sales"}))
     return [OneToMany(parents, children).family(Department="Sales"), children.insert(ONE)]
-
-
-@case("period_tables.latest_of_each")
-def latest_in_tables(world: World) -> list[Any]:
-    logs = logs_of(world.storage, "Logins")
-    world.prepare(logs.insert(login(START, "jo")))
-    return [logs.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), logs.insert(login(START, "bob"))]
 
 
 @case("period_tables.preceding", "data_series.preceding")

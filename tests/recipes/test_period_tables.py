@@ -451,10 +451,11 @@ async def test_the_first_write_creates_the_table(storage: Any, engine: Engine, s
 
 
 @pytest.mark.guide("G-219")
-async def test_prepare_next_creates_the_next_table(storage: Any, engine: Engine, series: str) -> None:
+async def test_the_next_table_can_be_created_in_advance(storage: Any, engine: Engine, series: str) -> None:
     logins = logins_of(storage, series, retention=1)
+    tomorrow = logins.of(NOON + timedelta(days=1))
     with engine.ledger.span() as span:
-        assert await logins.prepare_next() == await logins.prepare_next() == series + "20140801"
+        assert (await tomorrow.create_table(), await tomorrow.create_table()) == (True, False)
     assert span.totals.billable == 2
     engine.clock.advance(86400)
     with engine.ledger.span() as span:
