@@ -35,8 +35,8 @@ from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
 from .design.model import Design
-from .model import Reviewed, Severity
 from .plans.explain import explain as plan_of
+from .result import Reviewed, Severity
 
 if TYPE_CHECKING:
     from .capacity.price import PriceTable
@@ -217,7 +217,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
 def design_of(source: str) -> Design:
     """Return the design of a TOML file, or one in Python; modules are looked for in the working folder, too."""
-    from .design.file import read_design
+    from .design_file.reader import read_design
 
     module, _, attribute = source.partition(":")
     if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
@@ -329,7 +329,7 @@ def review(
         for package in ("jinja2", "pydantic", "tomlkit"):
             import_module(package)
     if json_schema:
-        from .design.format import schema
+        from .design_file.format import schema
 
         print_document(schema())
         return None

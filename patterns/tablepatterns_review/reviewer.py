@@ -12,10 +12,10 @@ from .capacity.growth import in_sight
 from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill, with_costs
 from .design.archives import with_moves
-from .design.checks import check
 from .design.model import Design
+from .design_file.checks import check
 from .measure.measure import Measurements, estimated, measure
-from .model import Finding, Measured, Reviewed
+from .result import Finding, Measured, Reviewed
 from .rules import findings
 from .rules.context import RuleContext, without_waste
 from .simulation.consistency import consistency

@@ -20,11 +20,11 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.key_parts import pieces_of_key
 from ..design.model import DeclaredSet, Design
-from ..key_parts import pieces_of_key
 from ..kinds import kind_of
-from ..measure.sample import holds_copies
-from ..planner import FIELD_TYPES
+from ..kinds.recipes import holds_copies
+from ..plans.planner import FIELD_TYPES
 from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
 from ..templates import environment
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from tablepatterns import figures
 
 from ..capacity.growth import grown
-from ..design.model import Design, Field
-from ..model import About, Finding, Measured, Reviewed, Simulation, Step, StoredRow, StoredTable, part_of
+from ..design.model import Design, Field, part_of
+from ..result import About, Finding, Measured, Reviewed, Simulation, Step, StoredRow, StoredTable
 from ..templates import environment
 from .formatting import (
     SEVERITIES,

@@ -8,10 +8,10 @@ from typing import Final, Literal
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
-from ..capacity.load import ROUND_TRIP
 from ..design.model import DEFAULT_PATTERN
-from ..estimate import PAGE_READS
-from ..model import LimitUse, Measured, Reviewed, TableLoad
+from ..measure.retries import ROUND_TRIP
+from ..plans.estimate import PAGE_READS
+from ..result import LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, nearest_to_target, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
