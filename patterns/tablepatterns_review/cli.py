@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib import import_module
@@ -35,16 +35,14 @@ from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
 from .design.model import Design
-from .model import Reviewed, Severity
 from .plans.explain import explain as plan_of
+from .result import Reviewed, Severity
 
 if TYPE_CHECKING:
     from .capacity.price import PriceTable
 
 _MANY: Final = 300
 """A review of so many access patterns takes so long that it is announced."""
-_FIRST: Final = 12
-"""The number of findings from estimates that are shown while a review measures."""
 
 
 class Form(str, Enum):
@@ -155,30 +153,6 @@ class _Review:
                 self.console.print(part)
             self.console.print()
 
-    def watch(self) -> None:
-        """Review the design file, and again whenever it changes, until Ctrl+C; its errors are reported, too."""
-        with importing("--watch needs", extra="review"):
-            from watchfiles import watch as changes_of
-        path = self._file("watched").absolute()
-        # Ctrl+C is how the user ends it
-        with suppress(KeyboardInterrupt):
-            self._run_or_report_errors()
-            # Editors replace the file, so its folder is watched
-            for changes in changes_of(path.parent, recursive=False):
-                if any(Path(changed).name == path.name for _, changed in changes):
-                    self._run_or_report_errors()
-
-    def _run_or_report_errors(self) -> None:
-        from .report.html import error_page
-
-        try:
-            self.run()
-        except (BadInput, OSError) as error:
-            self._say(f"{error}\n")
-            if self.output is not None and self.form is Form.HTML:
-                page = error_page(f"Errors: {self.source}", str(error).splitlines())
-                self.output.write_bytes(page.encode("utf-8"))
-
     def _file(self, use: str) -> Path:
         if not Path(self.source).is_file():
             raise BadInput("design", self.source, f"only a design file can be {use}", "give a TOML file")
@@ -191,8 +165,7 @@ class _Review:
 @contextmanager
 def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     """Show how many access patterns have been measured; without a terminal, announce a review that takes long."""
-    from .report.formatting import SEVERITIES, plain
-    from .reviewer import MAX_TESTS, first_findings
+    from .reviewer import MAX_TESTS
 
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
     if not shows_progress(err):
@@ -201,8 +174,6 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
             err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
         yield lambda measured: None
         return
-    for finding in first_findings(design)[:_FIRST]:
-        err.print(f"estimated: {SEVERITIES[finding.severity]}: {plain(finding.subject)}: {finding.rule}", style="dim")
     with progress_bars(transient=True) as progress:
         task = progress.add_task(f"Measuring {count(declared)} access patterns", total=declared)
 
@@ -217,7 +188,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
 def design_of(source: str) -> Design:
     """Return the design of a TOML file, or one in Python; modules are looked for in the working folder, too."""
-    from .design.file import read_design
+    from .design_file.reader import read_design
 
     module, _, attribute = source.partition(":")
     if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
@@ -313,9 +284,6 @@ def review(
     code: Annotated[
         bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
     ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Review again, and write --output again, whenever the file changes.")
-    ] = False,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
@@ -329,13 +297,13 @@ def review(
         for package in ("jinja2", "pydantic", "tomlkit"):
             import_module(package)
     if json_schema:
-        from .design.format import schema
+        from .design_file.format import schema
 
         print_document(schema())
         return None
     if design is None:
         fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
-    prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
+    prints_report = as_json and output is None and diff is None and fix is None and not code
     form = Form.JSON if prints_report else form
     text = io.StringIO() if as_json and not prints_report else None
     request, exit_status = _Review(design, form, output, prices, console(file=text)), 0
@@ -346,8 +314,6 @@ def review(
             request.fix(fix)
         elif code:
             request.code()
-        elif watch:
-            request.watch()
         else:
             worst, least = request.run().severity, Severity.__members__.get(fail_on.name)
             exit_status = int(worst is not None and least is not None and worst >= least)

@@ -12,10 +12,10 @@ from .capacity.growth import in_sight
 from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill, with_costs
 from .design.archives import with_moves
-from .design.checks import check
 from .design.model import Design
+from .design_file.checks import check
 from .measure.measure import Measurements, estimated, measure
-from .model import Finding, Measured, Reviewed
+from .result import Measured, Reviewed
 from .rules import findings
 from .rules.context import RuleContext, without_waste
 from .simulation.consistency import consistency
@@ -79,21 +79,14 @@ def review_with_changes(
         reviewed,
         context,
         lambda changed: without_advice(changed, price_table, measurements)[1],
-        lambda changed: _by_estimate(changed, price_table),
+        lambda changed: review_by_estimate(changed, price_table),
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes
 
 
-def first_findings(design: Design) -> tuple[Finding, ...]:
-    """Return the findings that estimates give, within a second; a review measures, and may correct them.
-
-    :raises BadDesign: parts of the design do not fit together
-    """
-    return _by_estimate(design, PriceTable.default()).findings
-
-
-def _by_estimate(design: Design, prices: PriceTable) -> Reviewed:
+def review_by_estimate(design: Design, prices: PriceTable) -> Reviewed:
+    """Return the review that estimates give, within a second; measuring may correct it."""
     check(design)
     return _of_calls(with_moves(design), estimated(design), prices)[1]
 

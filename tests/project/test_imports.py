@@ -40,6 +40,18 @@ LAYERS = (
     ("cli", "__main__", "tablepatterns_review.cli", "tablepatterns_review.mcp_server", "tablepatterns_transfer.cli"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
+REVIEW_LAYERS = (
+    ("design", "python_source", "templates", "toml_file"),
+    ("kinds", "result"),
+    ("plans", "design_file"),
+    ("measure", "capacity"),
+    ("rules",),
+    ("advice", "simulation"),
+    ("code", "report", "reviewer"),
+    ("mcp_server",),
+    ("tablepatterns_review", "cli"),
+)
+"""The folders and files of a review, from the bottom up. Each imports only from the layers below its own."""
 NEVER = (
     (
         "tablepatterns_engine",
@@ -172,6 +184,33 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
         if module != "tablepatterns"
     }
     assert cycles(graph) == []
+
+
+def upward_in_review(text: str, module: str, *, is_package: bool = False) -> list[str]:
+    """Return what a module of the review imports from its own layer or one above, except from its own folder."""
+
+    def room(name: str) -> str:
+        return ".".join(name.split(".")[:2]).removeprefix("tablepatterns_review.")
+
+    heights = {name: height for height, names in enumerate(REVIEW_LAYERS) for name in names}
+    names = own_imports(text, module, is_package=is_package)
+    inside = [name for name in sorted(names) if part(name).startswith("tablepatterns_review")]
+    return [name for name in inside if room(name) != room(module) and heights[room(name)] >= heights[room(module)]]
+
+
+def test_folders_of_the_review_import_only_from_those_below() -> None:
+    modules = {module: path for module, path in NAMES.items() if module.startswith("tablepatterns_review")}
+    upward = {
+        module: found
+        for module, path in modules.items()
+        if (found := upward_in_review(path.read_text(encoding="utf-8"), module, is_package=path.stem == "__init__"))
+    }
+    assert upward == {}
+
+
+def test_an_upward_import_in_the_review_is_found() -> None:
+    text = "from ..measure.account import set_up\nfrom .model import Design\n"
+    assert upward_in_review(text, "tablepatterns_review.design.archives") == ["tablepatterns_review.measure.account"]
 
 
 def test_a_cycle_is_found() -> None:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
 from ..design.model import Design
-from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
+from ..result import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import STEP, STEPS, day_curve
 from .load import Load, loads_of
 from .partitions import Share, shares

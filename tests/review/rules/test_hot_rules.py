@@ -12,7 +12,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns_review import Design, PriceTable, Retention, declare_set
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns_review.measure.measure import Measurements
-from tablepatterns_review.model import AccountLoad, Severity
+from tablepatterns_review.result import AccountLoad, Severity
 from tablepatterns_review.reviewer import without_advice
 
 HIRE = Write("hire", "insert", rate=0.0001, peak=3000)
