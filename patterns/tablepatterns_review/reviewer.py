@@ -18,8 +18,6 @@ from .measure.measure import Measurements, estimated, independent, measure
 from .model import Finding, Measured, Reviewed
 from .rules import findings
 from .rules.context import RuleContext, without_waste
-from .simulation.consistency import consistency
-from .simulation.simulate import simulate
 
 MAX_TESTS: Final = 10_000
 """How many access patterns are measured in tests of changes. Each test measures those of the changed design again."""
@@ -64,6 +62,10 @@ def review(
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
     reviewed, _ = review_with_changes(design, prices=prices, on_measured=on_measured)
+    # Loads the explorer of schedules, which the first findings do not need
+    from .simulation.consistency import consistency
+    from .simulation.simulate import simulate
+
     simulation = simulate(design)
     return replace(reviewed, simulation=simulation, consistency=consistency(reviewed.measured, simulation))
 
@@ -133,7 +135,7 @@ def _part(design: Design, names: Collection[str]) -> Design:
 
 
 def _merged(whole: Sequence[Finding], before: Sequence[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings of a design of which a part has changed; some need the whole, such as those of its account."""
+    """Return the findings of a design of which a part has changed; some need the whole, such as the account's."""
     keys, old = ({(finding.rule, finding.subject) for finding in findings} for findings in (whole, before))
     remain = [finding for finding in whole if (finding.rule, finding.subject) not in old]
     # What only a part has without the change is no effect of the change
