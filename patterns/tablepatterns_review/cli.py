@@ -5,6 +5,7 @@ What reviews and reports is loaded where it is used, so that other commands begi
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from collections.abc import Callable, Generator
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 _MANY: Final = 300
 """A review of so many access patterns takes so long that it is announced."""
+_OBJECTS: Final = 100_000
+"""How many objects a review makes between two collections of garbage."""
+_FIRST: Final = 12
+"""The number of findings from estimates that are shown while a review measures."""
 
 
 class Form(str, Enum):
@@ -91,7 +96,7 @@ class _Review:
         from .reviewer import review
 
         design, prices = design_of(self.source), self.prices
-        with _progress(design) as show:
+        with _fewer_collections(), _progress(design) as show:
             reviewed = review(design, prices=prices, on_measured=show)
         if self.output is not None:
             # Line breaks as they are, on every system
@@ -163,9 +168,21 @@ class _Review:
 
 
 @contextmanager
+def _fewer_collections() -> Generator[None, None, None]:
+    """Collect garbage less often: most objects of a review live as long as it, and looking at them takes a fourth."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@contextmanager
 def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     """Show how many access patterns have been measured; without a terminal, announce a review that takes long."""
-    from .reviewer import MAX_TESTS
+    from .report.formatting import SEVERITIES, plain
+    from .reviewer import MAX_TESTS, first_findings
 
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
     if not shows_progress(err):
@@ -174,6 +191,8 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
             err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
         yield lambda measured: None
         return
+    for finding in first_findings(design)[:_FIRST]:
+        err.print(f"estimated: {SEVERITIES[finding.severity]}: {plain(finding.subject)}: {finding.rule}", style="dim")
     with progress_bars(transient=True) as progress:
         task = progress.add_task(f"Measuring {count(declared)} access patterns", total=declared)
 

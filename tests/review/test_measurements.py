@@ -14,7 +14,7 @@ from tablepatterns_review import Design, read_design
 from tablepatterns_review.measure import measure as measuring
 from tablepatterns_review.measure.account import SampleDesign
 from tablepatterns_review.measure.measure import Measurements, SampleCost, calls_of, estimated, independent, measure
-from tablepatterns_review.reviewer import PriceTable, review_by_estimate, without_advice
+from tablepatterns_review.reviewer import PriceTable, first_findings, without_advice
 
 DESIGN = design()
 MOST = 12
@@ -101,9 +101,7 @@ def test_queries_that_do_not_use_a_new_index_are_scaled_and_take_what_they_take(
 def test_a_first_answer_from_estimates_has_the_findings_of_the_measured_one(name: str) -> None:
     made = read_design(FOLDER / f"{name}.toml")
     _, reviewed = without_advice(made, PriceTable.default(), Measurements())
-    first = {
-        (each.rule, each.subject, each.severity) for each in review_by_estimate(made, PriceTable.default()).findings
-    }
+    first = {(each.rule, each.subject, each.severity) for each in first_findings(made)}
     assert first == {(each.rule, each.subject, each.severity) for each in reviewed.findings}
 
 

@@ -332,7 +332,9 @@ def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple
     for part in parts:
         stored = stand.samples[part.declared.name].stored
         for via in touched(part.declared, part.write):
-            names = _of_list(part.declared, via) or ()
+            names = _of_list(part.declared, via)
+            if names is None or not entry_size(part.declared, via):
+                continue
             values = [part.fields.get(name) for name in names]
             alike = sum([row.get(name) for name in names] == values for row in stored)
             yield (part.declared.name, via.name), alike
