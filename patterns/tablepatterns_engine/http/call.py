@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from tablepatterns.edm import Ticks
 
-from ..account import Engine
 from ..faults import Fault, RequestInfo
 from ..resources import Settings
 from .address import UNKNOWN, Address
+from .context import AccountContext
 from .message import Request
 from .permissions import Need, Owner, Permit
 from .supported import Support
@@ -46,13 +46,14 @@ _OWNER: Final = Owner()
 class Call(ABC, Generic[StateT]):
     """A request while it is being processed.
 
+    :param settings: the state of the service; operations read it as `state`
     :param now: when the request arrived; every timestamp in its response is this one
 
     :ivar target: its target; before `locate`, an unknown one
     :ivar permit: what the sender may do, known after authentication
     """
 
-    __slots__ = ("authorize", "engine", "id", "method", "notes", "now", "permit", "request", "target")
+    __slots__ = ("authorize", "context", "id", "method", "notes", "now", "permit", "request", "settings", "target")
 
     service: ClassVar[str]
     """The service, spelled as in the names of its operations."""
@@ -61,13 +62,15 @@ class Call(ABC, Generic[StateT]):
 
     def __init__(
         self,
-        engine: Engine,
+        context: AccountContext,
+        settings: StateT,
         request: Request,
         id: str,  # noqa: A002
         now: Ticks,
         authorize: Callable[[AnyCall], Permit],
     ) -> None:
-        self.engine = engine
+        self.context = context
+        self.settings = settings
         self.request = request
         self.id = id
         self.now = now
@@ -80,11 +83,6 @@ class Call(ABC, Generic[StateT]):
     @abstractmethod
     def locate(self) -> None:
         """Parse the URL and set the target."""
-
-    @property
-    @abstractmethod
-    def settings(self) -> StateT:
-        """The state of the service; `state` is for operations."""
 
     @property
     def default_version(self) -> str:
@@ -141,11 +139,11 @@ class Call(ABC, Generic[StateT]):
         if notes.reached:
             return
         notes.reached = True
-        targets, faults = self.engine.targets, self.engine.faults
+        targets, faults = self.context.targets, self.context.faults
         if targets is None and not faults.rules:
             return
         info = self.info
-        over = targets.admit(info, self.engine.clock) if targets else None
+        over = targets.admit(info, self.context.clock) if targets else None
         notes.fault = over or faults.match(info)
         if notes.fault and not notes.fault.executed:
             raise Stopped
