@@ -41,7 +41,7 @@ and `leases`, and `headers`, `body` and `crc64` of their requests.
 
 The account:
 
-    account      Engine: the three services with their clock, faults, targets and ledger, which `http` knows without
+    account      Engine: the three services with their clock, faults, targets and ledger; `http.call` knows it without
                  the services, as an `AccountContext`
     clock        the virtual clock
     faults       Faults: rules that make requests fail
@@ -51,7 +51,7 @@ The account:
     resources    rules that the services share: names, metadata, access policies, service properties
     versions     the versions of the services
     key_range    a range of a table in key order
-    collections  sorted collections
+    collections  a dictionary in the order of its keys
 """
 
 from .account import Engine

@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from .clock import Clock
-from .http.context import AccountContext
+from .http.call import AccountContext
 from .tables.service import Tables
 from .targets import Targets
 

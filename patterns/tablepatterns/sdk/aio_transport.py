@@ -76,7 +76,8 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
         body = self._plain_body(request, proxies=proxies, **options)
         if tls is None or body is _NOT_PLAIN:
             return await own.send(request, proxies=proxies, **options)
-        await own.open()
+        if own.session is None:
+            await own.open()
         config = own.connection_config
         timeout = aiohttp.ClientTimeout(
             sock_connect=options.get("connection_timeout", config.timeout),
@@ -106,7 +107,8 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
         """Return the body of a request; `_NOT_PLAIN` if the SDK's transport must send the request."""
         # Only the new requests of azure-core have a content
         body = getattr(request, "content", _NOT_PLAIN)
-        is_whole = type(body) is bytes or (body is None and request.data is None)
+        body = body.encode() if isinstance(body, str) else body
+        is_whole = isinstance(body, bytes) or (body is None and request.data is None)
         # Tests replace the method of the SDK's transport, and then it answers, such as by `patch_azure`
         is_replaced = getattr(AioHttpTransport.send, "__globals__", None) is not _SDK_MODULE
         is_multipart = str(request.headers.get("Content-Type")).startswith("multipart/")

@@ -18,8 +18,7 @@ from ..ledger import Record
 from ..resources import Settings, invalid_parameter
 from ..versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
 from .authorization import CHALLENGE, Authorization, TrustTokens
-from .call import AnyCall, Stopped
-from .context import AccountContext
+from .call import AccountContext, AnyCall, Stopped
 from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit

@@ -11,8 +11,7 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ServiceError
-from .call import AnyCall
-from .context import AccountContext
+from .call import AccountContext, AnyCall
 from .permissions import Owner, Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts, Signer

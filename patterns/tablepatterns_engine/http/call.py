@@ -8,13 +8,27 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from tablepatterns.edm import Ticks
 
-from ..faults import Fault, RequestInfo
+from ..clock import Clock
+from ..faults import Fault, Faults, RequestInfo
+from ..ledger import Ledger
 from ..resources import Settings
+from ..targets import Targets
 from .address import UNKNOWN, Address
-from .context import AccountContext
 from .message import Request
 from .permissions import Need, Owner, Permit
 from .supported import Support
+
+
+class AccountContext:
+    """An account's name and key, its clock, ledger, faults and scalability targets; not its services."""
+
+    def __init__(self, name: str, key: str, clock: Clock, targets: Targets | None) -> None:
+        self.account_name = name
+        self.account_key = key
+        self.clock = clock
+        self.ledger = Ledger()
+        self.faults = Faults()
+        self.targets = targets
 
 
 class Stopped(Exception):

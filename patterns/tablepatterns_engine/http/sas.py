@@ -12,8 +12,7 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..errors import ServiceError
 from ..resources import AccessPolicy, Settings
-from .call import AnyCall
-from .context import AccountContext
+from .call import AccountContext, AnyCall
 from .permissions import AccountPermit, Permit, ResourcePermit
 from .shared_key import Signer
 

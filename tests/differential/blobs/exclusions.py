@@ -267,10 +267,10 @@ def options_of_a_list(case: Case) -> bool:
     return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(attribute))
 
 
-@EXCLUSIONS.excuse("rejects a page size of zero or less without a code")
+@EXCLUSIONS.excuse("rejects a page size of zero or less first, and without a code")
 def code_of_a_number(case: Case) -> bool:
     limit = case.operation.limit if isinstance(case.operation, (ListBlobs, ListContainers)) else None
-    return limit is not None and limit < 1 and case.rejected_alike and case.azurite.code is None
+    return limit is not None and limit < 1 and case.both_reject and case.azurite == Rejected(400, None)
 
 
 @EXCLUSIONS.excuse("states that a copy is not incremental")
