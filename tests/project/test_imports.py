@@ -1,4 +1,4 @@
-"""Imports point down: one ordered list of layers, no cycles, and a pattern's inner files are its own."""
+"""Imports point down: ordered layers, no cycles of files or of folders, and a pattern's inner files are its own."""
 
 from __future__ import annotations
 
@@ -40,18 +40,6 @@ LAYERS = (
     ("cli", "__main__", "tablepatterns_review.cli", "tablepatterns_review.mcp_server", "tablepatterns_transfer.cli"),
 )
 """From the bottom up. A module imports modules of its own layer and of the layers below."""
-REVIEW_LAYERS = (
-    ("design", "python_source", "templates", "toml_file"),
-    ("kinds", "result"),
-    ("plans", "design_file"),
-    ("measure", "capacity"),
-    ("rules",),
-    ("advice", "simulation"),
-    ("code", "report", "reviewer"),
-    ("mcp_server",),
-    ("tablepatterns_review", "cli"),
-)
-"""The folders and files of a review, from the bottom up. Each imports only from the layers below its own."""
 NEVER = (
     (
         "tablepatterns_engine",
@@ -79,6 +67,7 @@ def dotted(path: Path) -> str:
 
 
 NAMES = {dotted(path): path for path in MODULES}
+FOLDERS = sorted({path.parent for path in MODULES if path.parent != SOURCE})
 
 
 def imported(text: str, module: str, *, is_package: bool = False) -> Iterator[str]:
@@ -120,6 +109,17 @@ def pattern(module: str) -> str:
     """Return the package of the pattern that a module belongs to; empty where there is none."""
     parts = module.split(".")
     return ".".join(parts[:3]) if parts[1:2] == ["recipes"] and len(parts) > 3 else ""
+
+
+def part_imports(texts: Mapping[str, str], folder: str) -> Mapping[str, set[str]]:
+    """Return what the files and folders right inside a folder import of each other."""
+    depth = folder.count(".") + 1
+    graph: dict[str, set[str]] = {}
+    for module, text in texts.items():
+        names = [name.split(".") for name in own_imports(text, module) if name.startswith(f"{folder}.")]
+        own = module.split(".")[depth]
+        graph.setdefault(own, set()).update(name[depth] for name in names if name[depth] != own)
+    return graph
 
 
 def broken_rules(text: str, module: str, *, is_package: bool = False) -> list[str]:
@@ -186,31 +186,20 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
     assert cycles(graph) == []
 
 
-def upward_in_review(text: str, module: str, *, is_package: bool = False) -> list[str]:
-    """Return what a module of the review imports from its own layer or one above, except from its own folder."""
-
-    def room(name: str) -> str:
-        return ".".join(name.split(".")[:2]).removeprefix("tablepatterns_review.")
-
-    heights = {name: height for height, names in enumerate(REVIEW_LAYERS) for name in names}
-    names = own_imports(text, module, is_package=is_package)
-    inside = [name for name in sorted(names) if part(name).startswith("tablepatterns_review")]
-    return [name for name in inside if room(name) != room(module) and heights[room(name)] >= heights[room(module)]]
+@pytest.mark.parametrize("folder", FOLDERS, ids=dotted)
+def test_no_parts_of_a_folder_import_each_other_in_a_cycle(folder: Path) -> None:
+    files = {name: path for name, path in NAMES.items() if folder in path.parents and path.stem != "__init__"}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    assert cycles(part_imports(texts, dotted(folder))) == []
 
 
-def test_folders_of_the_review_import_only_from_those_below() -> None:
-    modules = {module: path for module, path in NAMES.items() if module.startswith("tablepatterns_review")}
-    upward = {
-        module: found
-        for module, path in modules.items()
-        if (found := upward_in_review(path.read_text(encoding="utf-8"), module, is_package=path.stem == "__init__"))
+def test_a_cycle_of_folders_is_found_where_no_files_form_one() -> None:
+    texts = {
+        "tablepatterns_engine.http.errors": "from ..tables.json import Level",
+        "tablepatterns_engine.tables.json": "from ..account import Engine",
+        "tablepatterns_engine.tables.api": "from ..http.errors import ErrorWriter",
     }
-    assert upward == {}
-
-
-def test_an_upward_import_in_the_review_is_found() -> None:
-    text = "from ..measure.account import set_up\nfrom .model import Design\n"
-    assert upward_in_review(text, "tablepatterns_review.design.archives") == ["tablepatterns_review.measure.account"]
+    assert cycles(part_imports(texts, "tablepatterns_engine")) == [["http", "tables"]]
 
 
 def test_a_cycle_is_found() -> None:
