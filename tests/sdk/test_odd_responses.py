@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -15,6 +17,7 @@ from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.page_token import PageQuery
+from tablepatterns.sdk.reads import query_page, read_entity
 from tablepatterns.sdk.request_sender import RequestSender
 from tablepatterns.sdk.table import Table
 from tablepatterns.sdk.writes import submit
@@ -59,24 +62,22 @@ def test_an_odd_response_to_a_transaction_ends_the_same(status: int, kind: str, 
 
 MISSING: Final = b'{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"It."}}}'
 STALE: Final = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\""
-CALLS: Final = {
-    "insert": lambda table: table.submit(Operation.insert(ROW)),
-    "replace": lambda table: table.submit(Operation.replace(ROW, ANY)),
-    "merge, changed": lambda table: table.submit(Operation.merge(ROW, STALE)),
-    "insert or merge": lambda table: table.submit(Operation.insert_or_merge(ROW)),
-    "delete": lambda table: table.submit(Operation.delete("it's é", "000", ANY)),
-    "get": lambda table: one(table.get("p", "r")),
-    "list": lambda table: one(table.read_page(PageQuery(None, 5))),
-    "page": lambda table: one(table.read_page(PageQuery(prop("PartitionKey") == "it's é", 5))),
+WRITES: Final = {
+    "insert": Operation.insert(ROW),
+    "replace": Operation.replace(ROW, ANY),
+    "merge, changed": Operation.merge(ROW, STALE),
+    "insert or merge": Operation.insert_or_merge(ROW),
+    "delete": Operation.delete("it's é", "000", ANY),
+}
+READS: Final = {
+    "get": partial(read_entity, partition_key="p", row_key="r"),
+    "list": partial(query_page, query=PageQuery(None, 5)),
+    "page": partial(query_page, query=PageQuery(prop("PartitionKey") == "it's é", 5)),
 }
 STATUSES: Final = (200, 201, 204, 304, 400, 401, 404, 409, 412, 413, 500)
 
 
-async def one(read: Any) -> list[Any]:
-    return [await read]
-
-
-@pytest.mark.parametrize("case", CALLS)
+@pytest.mark.parametrize("case", [*WRITES, *READS])
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
@@ -104,9 +105,14 @@ async def one(read: Any) -> list[Any]:
 def test_an_odd_response_ends_as_through_the_sdks_own_call(case: str, kind: str, content: bytes) -> None:
     transport = OddTransport(0, kind, content)
     options: Any = {"credential": CREDENTIAL, "transport": transport, "retry_total": 0}
-    client = TableClient(SERVICE, "Employees", **options)
-    tables = [Table(client, None, account) for account in (AccountSender(TableClient, SERVICE, options), BY_SDK)]
+    client, sender = TableClient(SERVICE, "Employees", **options), RequestSender(TableClient, SERVICE, options)
+    account = AccountSender(TableClient, SERVICE, options)
+    calls: list[Callable[[], Any]]
+    if case in WRITES:
+        calls = [partial(Table(client, None, each).submit, WRITES[case]) for each in (account, BY_SDK)]
+    else:
+        calls = [partial(READS[case], client, each) for each in (sender, None)]
     for status in STATUSES:
         transport.odd = status, kind, content
-        ours, theirs = [ended(lambda each=each: finish(CALLS[case](each))) for each in tables]
+        ours, theirs = [ended(lambda call=call: finish(call())) for call in calls]
         assert ours == theirs, status
