@@ -77,10 +77,19 @@ def review_with_changes(
     price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
-    simulated = ChangedReviews(reviewed, lambda *part: without_advice(part[0], price_table, measurements, part[1])[1])
-    by_estimate = ChangedReviews(reviewed, lambda *part: _by_estimate(part[0], price_table, part[1]))
+
+    def measured(part: Design, beside: Sequence[float]) -> Reviewed:
+        return without_advice(part, price_table, measurements, beside)[1]
+
+    def by_estimate(part: Design, beside: Sequence[float]) -> Reviewed:
+        return _by_estimate(part, price_table, beside)
+
     findings, changes, together = with_tested_advice(
-        reviewed, context, simulated.review, by_estimate.review, lambda: measurements.count < most
+        reviewed,
+        context,
+        ChangedReviews(reviewed, measured).review,
+        ChangedReviews(reviewed, by_estimate).review,
+        lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes
 
@@ -122,7 +131,7 @@ class ChangedReviews:
         pairs = zip(self._whole.design.sets, changed.sets, strict=True)
         altered = {new.name for old, new in pairs if new is not old}
         groups = [*independent(self._whole.design), *independent(changed)]
-        return frozenset().union(*(group for group in groups if not group.isdisjoint(altered)))
+        return frozenset[str]().union(*(group for group in groups if not group.isdisjoint(altered)))
 
     def _unchanged(self, names: Collection[str]) -> tuple[Sequence[float], Reviewed]:
         others = [call for call in self._whole.measured if call.of.name not in names]

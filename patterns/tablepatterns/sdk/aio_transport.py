@@ -78,13 +78,14 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
             return await own.send(request, proxies=proxies, **options)
         if own.session is None:
             await own.open()
+        session: Any = own.session
         config = own.connection_config
         timeout = aiohttp.ClientTimeout(
             sock_connect=options.get("connection_timeout", config.timeout),
             sock_read=options.get("read_timeout", config.read_timeout),
         )
         try:
-            answer = await own.session.request(
+            answer = await session.request(
                 request.method,
                 request.url,
                 headers=dict(request.headers),
