@@ -188,10 +188,16 @@ AWAITED = [
 ]
 
 
-async def test_awaited_calls_reject_a_wrong_argument_before_any_request() -> None:
+@pytest.fixture(scope="module")
+def aio_account() -> tuple[Engine, Made]:
     engine = Engine()
     storage: Any = tablepatterns.aio.connect(engine)
-    objects, failures = made(storage), []
+    return engine, made(storage)
+
+
+async def test_awaited_calls_reject_a_wrong_argument_before_any_request(aio_account: tuple[Engine, Made]) -> None:
+    engine, objects = aio_account
+    failures = []
     for call in AWAITED:
         kinds = parameter_kinds(call.function)
         for parameter in parameters(call):
@@ -222,9 +228,10 @@ def public_name(call: Call) -> str:
 
 @pytest.mark.parametrize("form", ["sync", "aio"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, form: str) -> None:
-    engine = Engine()
-    objects = made(connect(engine) if form == "sync" else tablepatterns.aio.connect(engine))  # type: ignore[arg-type]
+async def test_a_call_that_does_not_fit_names_the_public_function(
+    call: Call, form: str, account: tuple[Engine, Made], aio_account: tuple[Engine, Made]
+) -> None:
+    engine, objects = account if form == "sync" else aio_account
     function, failures = target(call, objects), []
     kinds = {each.kind for each in inspect.signature(call.function).parameters.values()}
     required = [

@@ -24,8 +24,8 @@ import tablepatterns.aio
 from tablepatterns import connect
 from tablepatterns.connection import OPTIONS
 from tablepatterns.errors import BadTarget
+from tablepatterns.sdk.aio_transport import PerProcess
 from tablepatterns.sdk.call import settled
-from tablepatterns.sdk.process_transport import PerProcess
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 

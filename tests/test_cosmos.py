@@ -156,11 +156,6 @@ DESIGNS: dict[str, tuple[Verdict, str, Make]] = {
         "newest first depends on key order",
         lambda on: logins(on).latest(3, User="jo"),
     ),
-    "RangeDivision": (
-        "works",
-        "each worker finds the entities of its range",
-        lambda on: staff(on).query(tp.RangeDivision(["H"]).filter(1)),
-    ),
     "Summary": (
         "works",
         "totals are one row, or are added up by the client",

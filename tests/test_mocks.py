@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock, create_autospec
 
@@ -39,6 +40,17 @@ def arguments(function: Any) -> tuple[list[Any], dict[str, Any]]:
     return positional, {each.name: None for each in required if each.kind is each.KEYWORD_ONLY}
 
 
+@cache
+def help_of(pattern: type[Pattern]) -> str:
+    return pydoc.plain(pydoc.render_doc(pattern))
+
+
+@cache
+def mocks_of(pattern: type[Pattern]) -> tuple[Any, ...]:
+    """Return mocks of an object: by itself, as the result of a mock of the class, and without signatures."""
+    return create_autospec(pattern, instance=True), create_autospec(pattern).return_value, MagicMock(spec=pattern)
+
+
 @pytest.mark.parametrize(("pattern", "name"), list(recipes()))
 def test_the_help_of_a_recipe_is_that_of_a_call(pattern: Any, name: str) -> None:
     function = getattr(pattern, name)
@@ -46,12 +58,13 @@ def test_the_help_of_a_recipe_is_that_of_a_call(pattern: Any, name: str) -> None
     text = pydoc.plain(pydoc.render_doc(function))
     assert "async " not in text.split("\n\n")[1].splitlines()[0]
     assert not {"self", "pattern"} & inspect.signature(function).parameters.keys()
-    assert f"async {name}(" not in pydoc.plain(pydoc.render_doc(pattern))
+    assert f"async {name}(" not in help_of(pattern)
 
 
 @pytest.mark.parametrize(("pattern", "name"), list(recipes()))
 def test_a_mock_of_a_class_checks_the_signature_and_is_sync(pattern: Any, name: str) -> None:
-    for mock in (create_autospec(pattern, instance=True), create_autospec(pattern).return_value):
+    *mocks, without_signatures = mocks_of(pattern)
+    for mock in mocks:
         method = getattr(mock, name)
         assert not isinstance(method, AsyncMock)
         args, kwargs = arguments(getattr(pattern, name))
@@ -63,9 +76,9 @@ def test_a_mock_of_a_class_checks_the_signature_and_is_sync(pattern: Any, name: 
         if args:
             with pytest.raises(TypeError):
                 method(**kwargs)
-    assert not isinstance(getattr(MagicMock(spec=pattern), name), AsyncMock)
+    assert not isinstance(getattr(without_signatures, name), AsyncMock)
     with pytest.raises(AttributeError):
-        _ = MagicMock(spec=pattern).frobnicate
+        _ = without_signatures.frobnicate
 
 
 def test_a_mock_of_an_object_is_like_the_object() -> None:

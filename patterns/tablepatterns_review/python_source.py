@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, cast
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -50,27 +50,13 @@ def text(value: str) -> str:
     return '"' + inner.replace('"', '\\"') + '"'
 
 
-def literal(value: Any) -> str:
-    match value:
-        case str():
-            return text(value)
-        case tuple():
-            items = [literal(item) for item in cast("tuple[object, ...]", value)]
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        case Mapping():
-            entries = cast("Mapping[str, object]", value).items()
-            return f"{{{', '.join(f'{text(name)}: {literal(item)}' for name, item in entries)}}}"
-        case _:
-            return repr(value)
-
-
 def declaration(value: Any) -> str:
     """Return the call that makes an instance of a dataclass; arguments with their default are left out."""
     arguments: dict[str, str] = {}
     for field in fields(value):
         default = field.default_factory() if field.default_factory is not MISSING else field.default
         if (argument := getattr(value, field.name)) != default:
-            arguments[field.name] = literal(argument)
+            arguments[field.name] = repr(argument)
     return call(type(value).__name__, **arguments)
 
 

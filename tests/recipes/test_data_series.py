@@ -139,15 +139,6 @@ async def test_add_gives_up_when_its_time_is_over(storage: Any, backend: Any, me
     assert await messages.read([9], **TODAY) == [10 * refusal.value.attempts]
 
 
-async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
-    await series.table.create()
-    for total in (5, 10):
-        with engine.ledger.span() as span:
-            assert await series.add(9, 5, **TODAY) == total
-        assert (span.totals.requests, span.totals.billable) == (2, 2)
-    assert await series.add(9, -3, **TODAY) == 7
-
-
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
     """Return a storage whose first write is carried out and its response lost, and others write before the second."""
 

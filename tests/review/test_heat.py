@@ -15,9 +15,9 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.capacity.day import STEP, STEPS, day_curve
 from tablepatterns_review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, seconds_until_over, simulate_day
+from tablepatterns_review.design.distribution import Zipf
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns_review.model import Measured, TableLoad
-from tablepatterns_review.zipf import Zipf
+from tablepatterns_review.result import Measured, TableLoad
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100, peak=200)

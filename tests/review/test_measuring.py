@@ -33,7 +33,7 @@ from tablepatterns.recipe import Pattern
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.model import Measured
+from tablepatterns_review.result import Measured
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 DEPARTMENTS, NAMES, AGES = 4, 12, 6

@@ -14,8 +14,6 @@ from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.errors import EntityChanged, OutcomeUnknown
 from tablepatterns_engine.account import Engine
 
-pytestmark = pytest.mark.both_sdks
-
 KINDS = (None, "response lost", "request lost", "timed out", "busy")
 ID = {"Department": "Sales", "EmployeeId": 223}
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

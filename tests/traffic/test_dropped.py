@@ -108,7 +108,7 @@ def test_reports_say_what_was_dropped() -> None:
 
 @pytest.mark.parametrize(
     "figures",
-    [Traffic.by_partition, Traffic.partition_loads, Traffic.to_metrics],
+    [Traffic.by_partition, Traffic.partition_loads],
     ids=lambda function: function.__name__,
 )
 def test_figures_that_would_be_too_low_are_refused(figures: Callable[[Traffic], Any]) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Token
-from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..argument_types import check_least, checked
 from ..errors import BadInput
-from ..extras import importing
 from ..figures import count, counted
 from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
@@ -20,14 +18,9 @@ from .request import Request, Site, call_site
 from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed, tallied
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Meter
     from rich.console import RenderableType
 
 _WIDTH: Final = 120
-_COLUMNS: Final = (
-    *("moment", "file", "line", "function", "service", "operation", "resource", "partition", "query_class", "status"),
-    *("transactions", "bytes_in", "bytes_out", "seconds", "attempt", "examined"),
-)
 _WRITES: Final = frozenset(
     f"{kind}Entity" for kind in ("Delete", "Insert", "InsertOrMerge", "InsertOrReplace", "Merge", "Update")
 )
@@ -174,8 +167,6 @@ class Traffic:
         :param allow: the worst class to allow
         :raises AssertionError: there was one; the text lists each line of code, the reason, and a better query
         :raises BadInput: it could not fail: every class is allowed, or no block was recorded
-
-        Guide: designing for querying.
         """
         self._check(allow)
         requests = self.requests
@@ -188,8 +179,6 @@ class Traffic:
         :param at_most: the maximum number of transactions
         :raises AssertionError: there were more; the text lists the requests of each line of code, and how to save some
         :raises BadInput: no block was recorded
-
-        Guide: cost.
         """
         self._check()
         requests = self.requests
@@ -200,43 +189,6 @@ class Traffic:
 
     def _unseen_transactions(self, requests: list[Request]) -> int:
         return self._dropped.transactions
-
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with one row for each request.
-
-        :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
-        """
-        with importing("a DataFrame needs", extra="plot"):
-            pandas: Any = import_module("pandas")
-        return pandas.DataFrame([_row(request) for request in self.requests], columns=list(_COLUMNS))
-
-    def to_metrics(self, meter: Meter | None = None) -> None:
-        """Add the requests so far to OpenTelemetry metrics: counts, transactions, bytes and seconds.
-
-        Call it once per block, at its end.
-
-        :param meter: where to create the instruments; by default, the meter of the installed OpenTelemetry
-        :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing; install `opentelemetry-api`
-        :raises BadInput: requests were dropped
-        """
-        requests = self._all_requests()
-        used_meter: Any = meter
-        if meter is None:
-            with importing("metrics need", hint="pip install opentelemetry-api, or pass a meter"):
-                used_meter = import_module("opentelemetry.metrics").get_meter("tablepatterns")
-        sent = used_meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
-        billed = used_meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
-        size_in = used_meter.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
-        size_out = used_meter.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
-        seconds = used_meter.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
-        for request in requests:
-            # Without partitions and lines of code, whose number is unbounded
-            attributes = _attributes(request)
-            sent.add(1, attributes)
-            billed.add(request.transactions, attributes)
-            size_in.add(request.bytes_in, attributes)
-            size_out.add(request.bytes_out, attributes)
-            seconds.record(request.seconds, attributes)
 
     def _check(self, allow: QueryClass = QueryClass.POINT) -> None:
         """Reject an assertion that cannot fail."""
@@ -268,20 +220,6 @@ class Traffic:
 
     def __repr__(self) -> str:
         return f"<Traffic {self._recorder.count} requests{f', {self.dropped} dropped' if self.dropped else ''}>"
-
-
-def _row(request: Request) -> list[object]:
-    query_class = request.query_class.label if request.query_class is not None else None
-    site = request.site._asdict() if request.site else {}
-    own = {"query_class": query_class, "file": None, "line": None, "function": None, **site}
-    return [own[name] if name in own else getattr(request, name) for name in _COLUMNS]
-
-
-def _attributes(request: Request) -> dict[str, str]:
-    query_class = None if request.query_class is None else request.query_class.label
-    optional = {"resource": request.resource, "query_class": query_class}
-    attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
-    return attributes | {name: value for name, value in optional.items() if value is not None}
 
 
 def _no_line(dropped: Tally) -> str:

@@ -19,12 +19,12 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.key_parts import key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import key_text, pieces_of, pieces_of_key
 from ..kinds import kind_of
-from ..measure.account import sample_key
-from ..model import Finding
-from ..planner import index_candidates, is_in_order, is_shared, spelled, ways
+from ..kinds.recipes import sample_key
+from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
+from ..result import Finding
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of

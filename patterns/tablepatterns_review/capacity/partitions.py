@@ -20,10 +20,9 @@ from typing import Final, Literal
 
 from tablepatterns.key import Key
 
+from ..design.distribution import Zipf, names_one, values_of
+from ..design.key_parts import Piece, pieces_of, span_of
 from ..design.model import DAY, Field, Shape
-from ..key_parts import Piece, pieces_of, span_of
-from ..measure.sample import names_one, values_of
-from ..zipf import Zipf
 from .day import BEGINS, STEP, STEPS
 
 

@@ -343,3 +343,12 @@ class Design:
         for declared_set in self.sets:
             yield from ((declared_set, query) for query in declared_set.queries)
             yield from ((declared_set, write) for write in declared_set.writes)
+
+
+def part_of(declared: str, name: str) -> str:
+    """Return the subject of a finding about an access pattern of a set, or about its derived data.
+
+    >>> part_of("Employees", "hire")
+    'Employees: hire'
+    """
+    return f"{declared}: {name}"

@@ -19,7 +19,7 @@ from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 
 from ..design.model import DEFAULT_PATTERN, DeclaredSet, Retention
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind, changed
 from .plain import EntitySetKind, LogTailKind, Plain, call_entity_set
 from .series import SeriesKind
@@ -93,7 +93,7 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
             text(declared_set.table),
             f"Period.{str(declared_set.settings['period']).upper()}",
             factory=factory,
-            at=literal(declared_set.settings["at"]),
+            at=repr(declared_set.settings["at"]),
             retention=None if days is None else call("timedelta", days=repr(days)),
         )
         return [

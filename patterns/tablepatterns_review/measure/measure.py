@@ -21,17 +21,20 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.load import RETRY_REQUESTS, retries_of, touched
-from ..capacity.sizes import entry_size
-from ..design.archives import archive_write, is_of_archive, rate_of, with_moves
+from ..design.archives import archive_write, is_of_archive, with_moves
+from ..design.distribution import equal, equal_names, found_by, scaled_results
 from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
-from ..estimate import PAGE_READS, SizedDesign
+from ..design.writes import rate_of, touched
 from ..kinds import kind_of
-from ..model import Measured
-from ..planner import Way, best_way
-from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
+from ..kinds.recipes import rejection
+from ..plans.estimate import PAGE_READS, SizedDesign
+from ..plans.planner import Way, best_way
+from ..plans.sizes import entry_size
+from ..result import Measured
+from .account import SampleAccount, SampleDesign, declared_sizes, sample_design, set_up
 from .questions import Question, questions, sample_call
-from .sample import NOW, equal, equal_names, found_by, scaled_results, width_of
+from .retries import RETRY_REQUESTS, retries_of
+from .sample import NOW, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
@@ -329,7 +332,9 @@ def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple
     for part in parts:
         stored = stand.samples[part.declared.name].stored
         for via in touched(part.declared, part.write):
-            names = _of_list(part.declared, via) or ()
+            names = _of_list(part.declared, via)
+            if names is None or not entry_size(part.declared, via):
+                continue
             values = [part.fields.get(name) for name in names]
             alike = sum([row.get(name) for name in names] == values for row in stored)
             yield (part.declared.name, via.name), alike

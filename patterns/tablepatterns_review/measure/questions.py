@@ -14,11 +14,12 @@ from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons,
 from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
 
+from ..design.distribution import equal_names, names_one, range_share, skewed_field
 from ..design.model import DeclaredSet, Query, Shape
 from ..kinds import kind_of
 from ..kinds.kind import SampleCall
-from ..planner import Way, mistakes_of, names_period, partition_as_row
-from .sample import Sample, equal_names, names_one, range_share, skewed_field
+from ..plans.planner import Way, mistakes_of, names_period, partition_as_row
+from .sample import Sample
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4

@@ -28,7 +28,7 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
 from ..design.model import DeclaredSet, Field, FieldType, Match, Query, Shape
-from ..planner import Way, code_of, known_fields, terms_of, ways
+from .planner import Way, code_of, known_fields, terms_of, ways
 from .query_plan import COSTS, GUIDE, KEYS, NO_QUERY, OR_RULE, RULES, Better, QueryPlan, properties, reads, rewrites
 
 _BY_OR: Final = "combined by 'or'"

@@ -15,7 +15,7 @@ from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 
-from ..model import Reviewed, Severity
+from ..result import Reviewed, Severity
 from .formatting import SEVERITIES
 
 SCHEMA: Final = 3

@@ -7,7 +7,8 @@ from typing import Final
 
 from tablepatterns.figures import money, number, rate, sum_of_money
 
-from ..model import Measured, Reviewed, part_of
+from ..design.model import part_of
+from ..result import Measured, Reviewed
 from .formatting import class_of, name_of
 from .tables import Cell, Sheet, columns, heat_sheet, keys_sheet, limits_sheet, row
 

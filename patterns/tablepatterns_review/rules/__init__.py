@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..design.model import Design
-from ..model import About, Finding
+from ..result import About, Finding
 from . import consistency, hot_partitions, indexes, keys, lifecycle, limits, scans, usage
 from .context import RuleContext
 from .rule import RULES, Rule

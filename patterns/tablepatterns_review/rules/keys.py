@@ -12,14 +12,13 @@ from typing import Final
 from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
-from ..capacity.load import busiest_share
+from ..design.distribution import busiest_share, coincidence_of, values_of
+from ..design.key_parts import pieces_of, pieces_of_key, span_of
 from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
-from ..key_parts import pieces_of, pieces_of_key, span_of
 from ..kinds import kind_of
-from ..measure.account import number_of_tables
-from ..measure.sample import coincidence_of, values_of
-from ..model import Finding, Severity
-from ..planner import is_sorted
+from ..kinds.recipes import number_of_tables
+from ..plans.planner import is_sorted
+from ..result import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
 from .rule import RULES, entities, listed, severity_of
 

@@ -9,11 +9,11 @@ from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
 
-from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
-from ..model import Finding, Severity
-from ..planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.sizes import primary_sizes
+from ..result import Finding, Severity
 from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,

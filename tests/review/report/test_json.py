@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.report.sample import HOSTILE, clean, hostile, sample
-from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report import as_json
 from tablepatterns_review.report.json import document, members
 from tablepatterns_review.report.json import figure as rounded
+from tablepatterns_review.result import Reviewed
 
 
 def faults(value: object, kind: Any, where: str = "") -> list[str]:

@@ -15,7 +15,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review import Design, review
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 
 def made(key: Key, count: int = 1000, growth: float = 0.0, **fields: Field) -> DeclaredSet:

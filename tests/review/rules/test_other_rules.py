@@ -13,7 +13,7 @@ from tablepatterns.catalog import entry
 from tablepatterns.figures import number
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns_review.model import LimitUse, Severity
+from tablepatterns_review.result import LimitUse, Severity
 from tablepatterns_review.rules import RULES, Rule
 from tablepatterns_review.rules.context import HEAVY, NOTICEABLE, SLOW
 

@@ -11,7 +11,7 @@ from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, K
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 BY_AGE = Query("by age", {"Age": "="}, rate=1.0)
 

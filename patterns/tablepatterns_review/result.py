@@ -461,12 +461,3 @@ class Reviewed:
     def busiest(self) -> float:
         """The peak load of the busiest partition, as a share of its target."""
         return max((1 / table_load.headroom for table_load in self.heats), default=0.0)
-
-
-def part_of(declared: str, name: str) -> str:
-    """Return the subject of a finding about an access pattern of a set, or about its derived data.
-
-    >>> part_of("Employees", "hire")
-    'Employees: hire'
-    """
-    return f"{declared}: {name}"

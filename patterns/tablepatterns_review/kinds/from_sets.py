@@ -9,8 +9,8 @@ from typing import Any
 from tablepatterns.errors import BadInput
 from tablepatterns.recipe import Pattern, set_profile_of
 
-from ..kinds import KINDS
-from .model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from ..design.model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from . import KINDS
 
 
 def declare_set(

@@ -24,10 +24,10 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.storage import connect
 from tablepatterns_engine import Engine
 
-from .design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
-from .key_parts import Piece, pieces_of, pieces_of_key, span_of
-from .kinds import kind_of
-from .kinds.kind import Method
+from ..design.key_parts import Piece, pieces_of, pieces_of_key, span_of
+from ..design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
+from ..kinds import kind_of
+from ..kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4

@@ -1,0 +1,152 @@
+"""Send requests of the SDK's async clients in two thirds of the time of the SDK's own transport, over its session.
+
+What is not a plain request is left to the SDK's transport: streams, bodies that are not in memory, options of a single
+call, and multipart requests, whose responses must be the SDK's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import sys
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import aiohttp
+from azure.core.exceptions import (
+    AzureError,
+    IncompleteReadError,
+    ServiceRequestError,
+    ServiceRequestTimeoutError,
+    ServiceResponseError,
+    ServiceResponseTimeoutError,
+)
+from azure.core.pipeline.transport import AioHttpTransport
+
+from .call import AioResponse
+
+_TIMEOUTS: Final = frozenset({"connection_timeout", "read_timeout"})
+_NOT_PLAIN: Final = object()
+_SDK_MODULE: Final = vars(sys.modules[AioHttpTransport.__module__])
+_WINDOWS: Final = {"gzip": 16 + zlib.MAX_WBITS, "deflate": -zlib.MAX_WBITS}
+_ERRORS: Final[tuple[tuple[type[Exception], type[AzureError]], ...]] = (
+    (aiohttp.ClientPayloadError, IncompleteReadError),
+    (aiohttp.ClientResponseError, ServiceResponseError),
+    (aiohttp.ConnectionTimeoutError, ServiceRequestTimeoutError),
+    (asyncio.TimeoutError, ServiceResponseTimeoutError),
+    (aiohttp.ClientError, ServiceRequestError),
+)
+"""For an error of aiohttp, the one that the SDK's transport raises; the first that matches."""
+
+
+class PerProcess:
+    """A value that each process creates for itself; without a lock, which another thread might hold during a fork."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: dict[int, Any] = {}
+
+    def __call__(self) -> Any:
+        process = os.getpid()
+        value = self._made.get(process)
+        # If two threads are first, both use the value of one of them; neither has been used yet
+        return self._made.setdefault(process, self._make()) if value is None else value
+
+
+class AioTransport(AioHttpTransport):  # type: ignore[misc]
+    """An async transport that sends each request over a connection of the current process and its event loop.
+
+    It derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` as aiohttp sends it.
+
+    :param options: those of the SDK's transport
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
+        self._options = options
+        self._own = PerProcess(lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options}))
+        self._tls = PerProcess(lambda: _tls(self.connection_config))
+
+    async def send(self, request: Any, *, proxies: Any = None, **options: Any) -> Any:
+        """Send a request, and return its response; the errors are those of the SDK's transport."""
+        own, tls = self._own(), self._tls()
+        body = self._plain_body(request, proxies=proxies, **options)
+        if tls is None or body is _NOT_PLAIN:
+            return await own.send(request, proxies=proxies, **options)
+        if own.session is None:
+            await own.open()
+        session: Any = own.session
+        config = own.connection_config
+        timeout = aiohttp.ClientTimeout(
+            sock_connect=options.get("connection_timeout", config.timeout),
+            sock_read=options.get("read_timeout", config.read_timeout),
+        )
+        try:
+            answer = await session.request(
+                request.method,
+                request.url,
+                headers=dict(request.headers),
+                data=body,
+                timeout=timeout,
+                allow_redirects=False,
+                ssl=tls,
+                skip_auto_headers=() if body else ("Content-Type",),
+            )
+            content = await answer.read()
+        except (aiohttp.ClientError, asyncio.TimeoutError) as error:
+            raise next(of_sdk for kind, of_sdk in _ERRORS if isinstance(error, kind))(error, error=error) from error
+        headers = {name: ", ".join(answer.headers.getall(name)) for name in answer.headers}
+        window = _WINDOWS.get(answer.headers.get("Content-Encoding", "").lower())
+        content = content if window is None else zlib.decompressobj(window).decompress(content)
+        return AioResponse(request, answer.status, answer.reason or "", headers, content)
+
+    @staticmethod
+    def _plain_body(request: Any, *, proxies: Any, stream: bool = False, **options: Any) -> Any:
+        """Return the body of a request; `_NOT_PLAIN` if the SDK's transport must send the request."""
+        # Only the new requests of azure-core have a content
+        body = getattr(request, "content", _NOT_PLAIN)
+        body = body.encode() if isinstance(body, str) else body
+        is_whole = isinstance(body, bytes) or (body is None and request.data is None)
+        # Tests replace the method of the SDK's transport, and then it answers, such as by `patch_azure`
+        is_replaced = getattr(AioHttpTransport.send, "__globals__", None) is not _SDK_MODULE
+        is_multipart = str(request.headers.get("Content-Type")).startswith("multipart/")
+        is_plain = is_whole and not (is_replaced or is_multipart or proxies or stream) and options.keys() <= _TIMEOUTS
+        return body if is_plain else _NOT_PLAIN
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the options alone: connections belong to one event loop."""
+        return partial(type(self), **self._options), ()
+
+    async def open(self) -> None:
+        await self._own().open()
+
+    async def close(self) -> None:
+        await self._own().close()
+
+
+def _has_proxies_or_logins() -> bool:
+    """Return whether requests depend on the environment, which aiohttp otherwise reads for each, in a thread."""
+    from urllib.request import getproxies
+
+    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    return bool(getproxies().keys() - {"no"}) or any(os.path.exists(os.path.expanduser(file)) for file in files)
+
+
+def _tls(config: Any) -> ssl.SSLContext | bool | None:
+    """Return what aiohttp takes for TLS; None if the SDK's transport must send each request, and raises its error.
+
+    The SDK creates a context for each request, and aiohttp uses a connection again only with the same one.
+    """
+    verify, cert = config.verify, config.cert
+    if verify in (True, False) and not cert:
+        return bool(verify)
+    try:
+        context = ssl.create_default_context(cafile=None if verify in (True, False) else verify)
+        if cert:
+            context.load_cert_chain(*cert)
+    except (OSError, TypeError, ValueError):
+        return None
+    return context
