@@ -6,7 +6,7 @@ Nothing of it is needed to use the library. A notebook shows `connect()`, its se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,7 +96,7 @@ class State:
         """The account, for recipes."""
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Return the rows of a table, which may be missing, as the SDK returns entities."""
+        """Return the rows of a table as dicts, with their keys; none if the table is missing."""
         if table not in self.tables():
             return []
         return [
@@ -157,7 +157,7 @@ def show_counterexample(programs: Programs, invariant: Invariant | None = None, 
 def check_every_schedule(programs: Programs, invariant: Invariant | None = None, **bound: Any) -> None:
     """Run programs in every order of their requests, each time in an in-memory account of its own.
 
-    This is `tablepatterns_explore.explore`, which takes the bound: `crashes`, `lost_responses`, `preemptions` and more.
+    It calls `tablepatterns_explore.explore`, which takes the bound: `crashes`, `lost_responses`, `preemptions`, ...
 
     :param programs: async functions of the account: a list, whose programs are named A, B and so on, or a dict by name
     :param invariant: what must be true at the end; it asserts that
@@ -212,7 +212,7 @@ async def run_at_once(programs: Sequence[Program], prepare: Program) -> Tally:
     return traffic.overall
 
 
-Hook = Callable[[Any], Awaitable[None] | None]
+Hook = Callable[[Any], None]
 
 
 def crash_at_random(one_in: int, seed: int) -> Hook:
