@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -27,6 +26,7 @@ from sdk.test_transport import (
     left_to_sdk,
     odd_request,
     outcome,
+    pickled,
 )
 from support.certificates import Authority
 from support.misbehaving_server import BEHAVIORS, JSON, ROW, MisbehavingServer, misbehaving_server, refused_origin
@@ -157,7 +157,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.mark.parametrize("case", ["own CA", "unknown CA", "unverified", "missing file", "client certificate"])
 async def test_tls_is_set_up_as_by_the_sdks_transport(authority: Authority, case: str) -> None:
-    options: dict[str, Any] = {
+    cases: dict[str, dict[str, Any]] = {
         "own CA": {"connection_verify": str(authority.path)},
         "unknown CA": {},
         "unverified": {"connection_verify": False},
@@ -166,13 +166,13 @@ async def test_tls_is_set_up_as_by_the_sdks_transport(authority: Authority, case
             "connection_verify": str(authority.path),
             "connection_cert": (str(authority.issue("client")),),
         },
-    }[case]
+    }
     ends: list[Any] = []
     for kind in (AioHttpTransport, AioTransport):
         with misbehaving_server(
             BEHAVIORS["answers"], authority.server_context(asks=case == "client certificate")
         ) as server:
-            async with kind(**OPTIONS, **options) as transport:
+            async with kind(**OPTIONS, **cases[case]) as transport:
                 end = await ended(lambda: transport.send(HttpRequest("GET", server.origin + PATH)))
             ends.append((end, len(server.received)))
     assert ends[0] == ends[1]
@@ -238,10 +238,6 @@ async def test_a_connection_is_not_used_again_after_its_task_was_canceled(stage:
 
 
 # ------------------------------------------------------------------ copies
-
-
-def pickled(transport: Any) -> Any:
-    return pickle.loads(pickle.dumps(transport))  # noqa: S301 - its own
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled])

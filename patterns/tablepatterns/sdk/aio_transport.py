@@ -66,7 +66,7 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
-        self._options = options
+        self._copy = partial(type(self), **options)
         self._own = PerProcess(lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options}))
         self._tls = PerProcess(lambda: _tls(self.connection_config))
 
@@ -117,7 +117,7 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the options alone: connections belong to one event loop."""
-        return partial(type(self), **self._options), ()
+        return self._copy, ()
 
     async def open(self) -> None:
         await self._own().open()
