@@ -11,7 +11,6 @@ import os
 import ssl
 import sys
 import zlib
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -42,20 +41,6 @@ _ERRORS: Final[tuple[tuple[type[Exception], type[AzureError]], ...]] = (
 """For an error of aiohttp, the one that the SDK's transport raises; the first that matches."""
 
 
-class PerProcess:
-    """A value that each process creates for itself; without a lock, which another thread might hold during a fork."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._made: dict[int, Any] = {}
-
-    def __call__(self) -> Any:
-        process = os.getpid()
-        value = self._made.get(process)
-        # If two threads are first, both use the value of one of them; neither has been used yet
-        return self._made.setdefault(process, self._make()) if value is None else value
-
-
 class AioTransport(AioHttpTransport):  # type: ignore[misc]
     """An async transport that sends each request over a connection of the current process and its event loop.
 
@@ -67,17 +52,15 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
         self._copy = partial(type(self), **options)
-        self._own = PerProcess(lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options}))
-        self._tls = PerProcess(lambda: _tls(self.connection_config))
+        self._by_process: dict[int, tuple[Any, Any]] = {}
 
     async def send(self, request: Any, *, proxies: Any = None, **options: Any) -> Any:
         """Send a request, and return its response; the errors are those of the SDK's transport."""
-        own, tls = self._own(), self._tls()
+        own, tls = self._own()
         body = self._plain_body(request, proxies=proxies, **options)
         if tls is None or body is _NOT_PLAIN:
             return await own.send(request, proxies=proxies, **options)
-        if own.session is None:
-            await own.open()
+        await own.open()
         config = own.connection_config
         timeout = aiohttp.ClientTimeout(
             sock_connect=options.get("connection_timeout", config.timeout),
@@ -115,15 +98,24 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
         is_plain = is_whole and not (is_replaced or is_multipart or proxies or stream) and options.keys() <= _TIMEOUTS
         return body if is_plain else _NOT_PLAIN
 
+    def _own(self) -> tuple[Any, Any]:
+        """Return this process's transport and TLS; without a lock, which another thread might hold during a fork."""
+        own = self._by_process.get(process := os.getpid())
+        if own is None:
+            transport = AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **self._copy.keywords})
+            # If two threads are first, both use the transport of one of them; neither has been used yet
+            own = self._by_process.setdefault(process, (transport, _tls(self.connection_config)))
+        return own
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the options alone: connections belong to one event loop."""
         return self._copy, ()
 
     async def open(self) -> None:
-        await self._own().open()
+        await self._own()[0].open()
 
     async def close(self) -> None:
-        await self._own().close()
+        await self._own()[0].close()
 
 
 def _has_proxies_or_logins() -> bool:
