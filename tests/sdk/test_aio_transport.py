@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
+import aiohttp
 import pytest
 from azure.core.exceptions import ServiceRequestError
 from azure.core.pipeline.transport import AioHttpTransport
@@ -107,6 +108,18 @@ async def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavio
         count = 1 if behavior in PAUSES else 3
         by_sdk = await results_of(AioHttpTransport, one, method, count)
         assert await results_of(Direct, other, method, count) == by_sdk
+
+
+@pytest.mark.parametrize("behavior", [name for name in BEHAVIORS if "gzip" in name or "deflate" in name])
+async def test_a_session_of_the_callers_decodes_as_with_the_sdks_transport(behavior: str) -> None:
+    ends: list[Any] = []
+    for kind in (AioHttpTransport, AioTransport):
+        async with aiohttp.ClientSession() as session:
+            with misbehaving_server(BEHAVIORS[behavior]) as server:
+                transport = kind(**OPTIONS, session=session, session_owner=False)
+                request = HttpRequest("GET", server.origin + PATH)
+                ends.append(await ended(partial(transport.send, request)))
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])

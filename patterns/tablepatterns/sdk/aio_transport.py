@@ -1,7 +1,7 @@
-"""Send requests of the SDK's async clients in two thirds of the time of the SDK's own transport, over its session.
+"""Send requests of the SDK's async clients in less time than the SDK's own transport, over its session.
 
 What is not a plain request is left to the SDK's transport: streams, bodies that are not in memory, options of a single
-call, and multipart requests, whose responses must be the SDK's.
+call, a session of the caller's, and multipart requests, whose responses must be the SDK's.
 """
 
 from __future__ import annotations
@@ -99,12 +99,16 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
         return body if is_plain else _NOT_PLAIN
 
     def _own(self) -> tuple[Any, Any]:
-        """Return this process's transport and TLS; without a lock, which another thread might hold during a fork."""
+        """Return this process's transport and TLS; without a lock, which another thread might hold during a fork.
+
+        Without TLS, the SDK's transport must send each request.
+        """
         own = self._by_process.get(process := os.getpid())
         if own is None:
             transport = AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **self._copy.keywords})
+            tls = None if "session" in self._copy.keywords else _tls(self.connection_config)
             # If two threads are first, both use the transport of one of them; neither has been used yet
-            own = self._by_process.setdefault(process, (transport, _tls(self.connection_config)))
+            own = self._by_process.setdefault(process, (transport, tls))
         return own
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -127,7 +131,7 @@ def _has_proxies_or_logins() -> bool:
 
 
 def _tls(config: Any) -> ssl.SSLContext | bool | None:
-    """Return what aiohttp takes for TLS; None if the SDK's transport must send each request, and raises its error.
+    """Return what aiohttp takes for TLS; None if it cannot be set up, for which the SDK's transport raises an error.
 
     The SDK creates a context for each request, and aiohttp uses a connection again only with the same one.
     """
