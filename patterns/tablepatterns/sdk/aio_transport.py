@@ -11,6 +11,7 @@ import os
 import ssl
 import sys
 import zlib
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, Final
 
@@ -24,8 +25,10 @@ from azure.core.exceptions import (
     ServiceResponseTimeoutError,
 )
 from azure.core.pipeline.transport import AioHttpTransport
+from azure.core.rest import AsyncHttpResponse
+from typing_extensions import Self
 
-from .call import AioResponse
+from .call import SimpleResponse
 
 _TIMEOUTS: Final = frozenset({"connection_timeout", "read_timeout"})
 _NOT_PLAIN: Final = object()
@@ -39,6 +42,39 @@ _ERRORS: Final[tuple[tuple[type[Exception], type[AzureError]], ...]] = (
     (aiohttp.ClientError, ServiceRequestError),
 )
 """For an error of aiohttp, the one that the SDK's transport raises; the first that matches."""
+
+
+@AsyncHttpResponse.register
+class AioResponse(SimpleResponse):
+    """A response with its whole content, as the async responses of azure-core are once they have been read."""
+
+    async def read(self) -> bytes:  # type: ignore[override]
+        return self.content
+
+    def body(self) -> bytes:
+        return self.content
+
+    async def load_body(self) -> None:
+        """Do nothing: the content has been read."""
+
+    async def iter_bytes(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
+        for chunk in super().iter_bytes():
+            yield chunk
+
+    async def iter_raw(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
+        for chunk in super().iter_raw():
+            yield chunk
+
+    async def close(self) -> None:  # type: ignore[override]
+        """Do nothing: the content has been read."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("HttpResponse", "AsyncHttpResponse", 1)
 
 
 class AioTransport(AioHttpTransport):  # type: ignore[misc]
