@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
+import aiohttp
 import pytest
 from azure.core.exceptions import ServiceRequestError
 from azure.core.pipeline.transport import AioHttpTransport
@@ -27,6 +27,7 @@ from sdk.test_transport import (
     left_to_sdk,
     odd_request,
     outcome,
+    pickled,
 )
 from support.certificates import Authority
 from support.misbehaving_server import BEHAVIORS, JSON, ROW, MisbehavingServer, misbehaving_server, refused_origin
@@ -109,6 +110,18 @@ async def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavio
         assert await results_of(Direct, other, method, count) == by_sdk
 
 
+@pytest.mark.parametrize("behavior", [name for name in BEHAVIORS if "gzip" in name or "deflate" in name])
+async def test_a_session_of_the_callers_decodes_as_with_the_sdks_transport(behavior: str) -> None:
+    ends: list[Any] = []
+    for kind in (AioHttpTransport, AioTransport):
+        async with aiohttp.ClientSession() as session:
+            with misbehaving_server(BEHAVIORS[behavior]) as server:
+                transport = kind(**OPTIONS, session=session, session_owner=False)
+                request = HttpRequest("GET", server.origin + PATH)
+                ends.append(await ended(partial(transport.send, request)))
+    assert ends[0] == ends[1]
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 @pytest.mark.parametrize("case", ODD_REQUESTS)
 async def test_each_request_arrives_as_from_the_sdks_transport(case: str, method: str) -> None:
@@ -157,7 +170,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.mark.parametrize("case", ["own CA", "unknown CA", "unverified", "missing file", "client certificate"])
 async def test_tls_is_set_up_as_by_the_sdks_transport(authority: Authority, case: str) -> None:
-    options: dict[str, Any] = {
+    cases: dict[str, dict[str, Any]] = {
         "own CA": {"connection_verify": str(authority.path)},
         "unknown CA": {},
         "unverified": {"connection_verify": False},
@@ -166,13 +179,13 @@ async def test_tls_is_set_up_as_by_the_sdks_transport(authority: Authority, case
             "connection_verify": str(authority.path),
             "connection_cert": (str(authority.issue("client")),),
         },
-    }[case]
+    }
     ends: list[Any] = []
     for kind in (AioHttpTransport, AioTransport):
         with misbehaving_server(
             BEHAVIORS["answers"], authority.server_context(asks=case == "client certificate")
         ) as server:
-            async with kind(**OPTIONS, **options) as transport:
+            async with kind(**OPTIONS, **cases[case]) as transport:
                 end = await ended(lambda: transport.send(HttpRequest("GET", server.origin + PATH)))
             ends.append((end, len(server.received)))
     assert ends[0] == ends[1]
@@ -238,10 +251,6 @@ async def test_a_connection_is_not_used_again_after_its_task_was_canceled(stage:
 
 
 # ------------------------------------------------------------------ copies
-
-
-def pickled(transport: Any) -> Any:
-    return pickle.loads(pickle.dumps(transport))  # noqa: S301 - its own
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled])

@@ -1,7 +1,7 @@
-"""Send requests of the SDK's async clients in two thirds of the time of the SDK's own transport, over its session.
+"""Send requests of the SDK's async clients in less time than the SDK's own transport, over its session.
 
 What is not a plain request is left to the SDK's transport: streams, bodies that are not in memory, options of a single
-call, and multipart requests, whose responses must be the SDK's.
+call, a session of the caller's, and multipart requests, whose responses must be the SDK's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import ssl
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, Final
 
@@ -25,8 +25,10 @@ from azure.core.exceptions import (
     ServiceResponseTimeoutError,
 )
 from azure.core.pipeline.transport import AioHttpTransport
+from azure.core.rest import AsyncHttpResponse
+from typing_extensions import Self
 
-from .call import AioResponse
+from .call import SimpleResponse
 
 _TIMEOUTS: Final = frozenset({"connection_timeout", "read_timeout"})
 _NOT_PLAIN: Final = object()
@@ -42,18 +44,37 @@ _ERRORS: Final[tuple[tuple[type[Exception], type[AzureError]], ...]] = (
 """For an error of aiohttp, the one that the SDK's transport raises; the first that matches."""
 
 
-class PerProcess:
-    """A value that each process creates for itself; without a lock, which another thread might hold during a fork."""
+@AsyncHttpResponse.register
+class AioResponse(SimpleResponse):
+    """A response with its whole content, as the async responses of azure-core are once they have been read."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._made: dict[int, Any] = {}
+    async def read(self) -> bytes:  # type: ignore[override]
+        return self.content
 
-    def __call__(self) -> Any:
-        process = os.getpid()
-        value = self._made.get(process)
-        # If two threads are first, both use the value of one of them; neither has been used yet
-        return self._made.setdefault(process, self._make()) if value is None else value
+    def body(self) -> bytes:
+        return self.content
+
+    async def load_body(self) -> None:
+        """Do nothing: the content has been read."""
+
+    async def iter_bytes(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
+        for chunk in super().iter_bytes():
+            yield chunk
+
+    async def iter_raw(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
+        for chunk in super().iter_raw():
+            yield chunk
+
+    async def close(self) -> None:  # type: ignore[override]
+        """Do nothing: the content has been read."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("HttpResponse", "AsyncHttpResponse", 1)
 
 
 class AioTransport(AioHttpTransport):  # type: ignore[misc]
@@ -66,18 +87,16 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
-        self._options = options
-        self._own = PerProcess(lambda: AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **options}))
-        self._tls = PerProcess(lambda: _tls(self.connection_config))
+        self._copy = partial(type(self), **options)
+        self._by_process: dict[int, tuple[Any, Any]] = {}
 
     async def send(self, request: Any, *, proxies: Any = None, **options: Any) -> Any:
         """Send a request, and return its response; the errors are those of the SDK's transport."""
-        own, tls = self._own(), self._tls()
+        own, tls = self._own()
         body = self._plain_body(request, proxies=proxies, **options)
         if tls is None or body is _NOT_PLAIN:
             return await own.send(request, proxies=proxies, **options)
-        if own.session is None:
-            await own.open()
+        await own.open()
         session: Any = own.session
         config = own.connection_config
         timeout = aiohttp.ClientTimeout(
@@ -116,15 +135,28 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
         is_plain = is_whole and not (is_replaced or is_multipart or proxies or stream) and options.keys() <= _TIMEOUTS
         return body if is_plain else _NOT_PLAIN
 
+    def _own(self) -> tuple[Any, Any]:
+        """Return this process's transport and TLS; without a lock, which another thread might hold during a fork.
+
+        Without TLS, the SDK's transport must send each request.
+        """
+        own = self._by_process.get(process := os.getpid())
+        if own is None:
+            transport = AioHttpTransport(**{"use_env_settings": _has_proxies_or_logins(), **self._copy.keywords})
+            tls = None if "session" in self._copy.keywords else _tls(self.connection_config)
+            # If two threads are first, both use the transport of one of them; neither has been used yet
+            own = self._by_process.setdefault(process, (transport, tls))
+        return own
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the options alone: connections belong to one event loop."""
-        return partial(type(self), **self._options), ()
+        return self._copy, ()
 
     async def open(self) -> None:
-        await self._own().open()
+        await self._own()[0].open()
 
     async def close(self) -> None:
-        await self._own().close()
+        await self._own()[0].close()
 
 
 def _has_proxies_or_logins() -> bool:
@@ -136,7 +168,7 @@ def _has_proxies_or_logins() -> bool:
 
 
 def _tls(config: Any) -> ssl.SSLContext | bool | None:
-    """Return what aiohttp takes for TLS; None if the SDK's transport must send each request, and raises its error.
+    """Return what aiohttp takes for TLS; None if it cannot be set up, for which the SDK's transport raises an error.
 
     The SDK creates a context for each request, and aiohttp uses a connection again only with the same one.
     """

@@ -18,7 +18,7 @@ from azure.core.exceptions import (
     ServiceResponseError,
     StreamConsumedError,
 )
-from azure.core.rest import AsyncHttpResponse, HttpResponse
+from azure.core.rest import HttpResponse
 from azure.core.utils import case_insensitive_dict
 from typing_extensions import Self
 
@@ -106,44 +106,14 @@ class SimpleResponse:
         return f"<HttpResponse: {self.status_code} {self.reason}{content_type}>"
 
 
-@AsyncHttpResponse.register
-class AioResponse(SimpleResponse):
-    """The same for async clients."""
-
-    async def read(self) -> bytes:  # type: ignore[override]
-        return self.content
-
-    def body(self) -> bytes:
-        return self.content
-
-    async def load_body(self) -> None:
-        """Do nothing: the content has been read."""
-
-    async def iter_bytes(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
-        for chunk in super().iter_bytes():
-            yield chunk
-
-    async def iter_raw(self, **options: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
-        for chunk in super().iter_raw():
-            yield chunk
-
-    async def close(self) -> None:  # type: ignore[override]
-        """Do nothing: the content has been read."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None: ...
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("HttpResponse", "AsyncHttpResponse", 1)
-
-
-class AioEmptyResponse(AioResponse):
+class AioEmptyResponse(SimpleResponse):
     """A response to a transaction that has no content, as the async SDK reads it."""
 
     def __init__(self, response: Any) -> None:
         super().__init__(response.request, response.status_code, response.reason, response.headers, b"")
+
+    async def read(self) -> bytes:  # type: ignore[override]
+        return self.content
 
     def parts(self) -> Any:
         """Raise the error of the sync SDK's responses."""
