@@ -248,7 +248,7 @@ class TestDamagedFiles:
     def test_an_array_is_rejected_with_how_to_convert_it(self, tmp_path: Path) -> None:
         path = tmp_path / "export.json"
         path.write_text(f"[{LINE},\n{LINE}]", encoding="utf-8")
-        with pytest.raises(BadInput, match="it is a JSON array.*write each element to a line: jq"):
+        with pytest.raises(BadInput, match=r"it is a JSON array.*write each element to a line: jq"):
             list(read_logs([path]))
 
     @given(content=st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
