@@ -97,14 +97,13 @@ def employees() -> EntitySet[Storage]:
 
 def body() -> dict[str, Any]:
     """Return the request's JSON object, whose fields have the types of an employee."""
-    given = request.get_json()
-    fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    if not fields.keys() >= REQUIRED:
+    fields: Any = request.get_json()
+    if not isinstance(fields, dict) or not fields.keys() >= REQUIRED:
         abort(400, f"the body must be a JSON object with {' and '.join(sorted(REQUIRED))}")
-    for name, value in fields.items():
+    for name, value in cast("dict[str, Any]", fields).items():
         if type(value) is not TYPES.get(name):
             abort(400, f"an employee has no {name} of this type")
-    return fields
+    return cast("dict[str, Any]", fields)
 
 
 def if_match() -> str:
