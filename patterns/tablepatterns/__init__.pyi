@@ -67,6 +67,7 @@ from .recipes.lookup import Lookup as Lookup
 from .recipes.one_to_many import OneToMany as OneToMany
 from .recipes.one_to_many import SharedFields as SharedFields
 from .recipes.one_to_one import OneToOne as OneToOne
+from .recipes.parallel_reads import HashDivision as HashDivision
 from .recipes.parallel_reads import ParallelReads as ParallelReads
 from .recipes.parallel_reads import ParallelResult as ParallelResult
 from .recipes.partition_move import PartitionMove as PartitionMove
@@ -78,7 +79,6 @@ from .recipes.rekey.mirror import Mismatch as Mismatch
 from .recipes.rekey.rekey import Rekey as Rekey
 from .recipes.summary import Summary as Summary
 from .recipes.wide_entity.wide_entity import WideEntity as WideEntity
-from .recipes.work_division import HashDivision as HashDivision
 from .recipes.worker import Worker as Worker
 from .sdk.table import Page as Page
 from .storage import Storage as Storage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pandas  # type: ignore[import-untyped]
 import pytest
@@ -100,7 +101,7 @@ def test_the_report_has_both_tables_and_rich_prints_the_same() -> None:
 
 def test_pandas_gets_a_row_for_each_request() -> None:
     traffic = recorded()
-    frame = pandas.DataFrame(traffic.requests)
+    frame: Any = pandas.DataFrame(traffic.requests)
     assert len(frame) == 9
     assert frame["transactions"].sum() == traffic.overall.transactions
     assert frame.groupby("partition")["transactions"].sum().to_dict() == {"Sales": 6, "Law": 1}
