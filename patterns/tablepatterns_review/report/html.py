@@ -31,8 +31,7 @@ from .formatting import (
     subject_of,
     verdict,
 )
-from .sheet import review_sheet
-from .tables import Cell, sheets
+from .tables import Cell, review_sheet, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 SYMBOLS: Final = {
