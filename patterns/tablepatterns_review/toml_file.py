@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -17,7 +17,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Final,
     TypeAlias,
     TypeVar,
@@ -151,26 +150,23 @@ class Problem:
     says: str
 
 
-class BadTomlFile(BadInput):
-    """A file with errors; `problems` holds all of them: the line and the error of each."""
+MakeError: TypeAlias = Callable[[str, Sequence[tuple[int, str]]], BadInput]
+"""Returns the error of a file: from its name, and the line and the text of each problem."""
 
-    kind: ClassVar[str]
 
-    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
-        self.problems = tuple(problems)
-        super().__init__(self.kind, name, "it has errors", "fix them")
-        # In the format of compilers, which editors can link
-        self.message = "\n".join(f"{name}:{line}: {problem}" for line, problem in problems)
+def lines_of(name: str, problems: Iterable[tuple[int, str]]) -> str:
+    """Return the errors of a file in the format of compilers, which editors can link."""
+    return "\n".join(f"{name}:{line}: {problem}" for line, problem in problems)
 
 
 @dataclass(frozen=True)
 class TomlFile:
     name: str
     text: str
-    make_error: type[BadTomlFile]
+    make_error: MakeError
 
     @classmethod
-    def of(cls, given: str | Path, name: str, make_error: type[BadTomlFile]) -> TomlFile:
+    def of(cls, given: str | Path, name: str, make_error: MakeError) -> TomlFile:
         """Return the file at a path, or a text of more than one line under the name `name`."""
         if isinstance(given, str) and "\n" in given:
             return cls(name, given, make_error)

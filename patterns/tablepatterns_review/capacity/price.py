@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -13,12 +13,13 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from annotated_types import Ge, MinLen
 
+from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Design, StrictTable, Write, part_of
 from ..result import Bill, BillLine, Measured
-from ..toml_file import BadTomlFile, Problem, TomlFile
+from ..toml_file import Problem, TomlFile, lines_of
 from .growth import grown_call, volume_of
 
 Operation = Literal[
@@ -55,10 +56,13 @@ PER: Final = 10_000
 _DEFAULT: Final = "prices.toml"
 
 
-class BadPriceTable(BadTomlFile):
+class BadPriceTable(BadInput):
     """A price file with errors; `problems` holds all of them: the line and the error of each."""
 
-    kind = "price table"
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("price table", name, "it has errors", "fix them")
+        self.message = lines_of(name, self.problems)
 
 
 Price: TypeAlias = Annotated[float, Ge(0)]

@@ -28,7 +28,7 @@ from ..design.model import DeclaredSet, Design, Shape, part_of
 from ..kinds import KINDS
 from ..kinds.from_sets import declare_set
 from ..kinds.recipes import number_of_tables, recipe_of_set, sample_key
-from ..toml_file import BadTomlFile, Problem, TomlFile, TomlPath, owner_of
+from ..toml_file import Problem, TomlFile, TomlPath, lines_of, owner_of
 from . import format as tables
 from .checks import faults
 from .corrections import Corrections
@@ -38,10 +38,13 @@ __all__ = ["BadDesignFile", "read_design"]
 T = TypeVar("T")
 
 
-class BadDesignFile(BadTomlFile):
+class BadDesignFile(BadInput):
     """A design file with errors; `problems` holds all of them: the line and the error of each."""
 
-    kind = "design file"
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("design file", name, "it has errors", "fix them")
+        self.message = lines_of(name, self.problems)
 
 
 def read_design(given: str | FilePath) -> Design:
