@@ -163,7 +163,7 @@ class SetKind(ABC, Generic[RecipeT]):
         return None
 
     def retention(self, profile: SetProfile) -> Retention | None:
-        """Return how long the recipe of a program keeps entities; None if it does not delete them."""
+        """Return how long a program's recipe keeps entities, or None; reject a recipe that a design cannot describe."""
         return None
 
     # -- Its recipe
