@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -40,13 +39,8 @@ def text(value: str) -> str:
     >>> print(text("a 'b'"), text('a "b"'))
     "a 'b'" "a \"b\""
     """
-    # The width of other characters depends on the program that shows them
-    is_plain = all(
-        unicodedata.east_asian_width(character) not in "WFA" and not unicodedata.combining(character)
-        for character in value
-    )
     # With both kinds of quotes, only the single ones are escaped
-    inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
+    inner = repr(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
     return '"' + inner.replace('"', '\\"') + '"'
 
 

@@ -12,8 +12,8 @@ from tablepatterns.recipes.worker import Worker
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
 from tablepatterns_review import Design, Field, Shape, Write, declare_set
+from tablepatterns_review.design.writes import RETRY_REQUESTS
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.measure.retries import RETRY_REQUESTS
 from tablepatterns_review.measure.sample import NOW
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

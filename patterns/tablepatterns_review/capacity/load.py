@@ -1,4 +1,4 @@
-"""Simulate a day of access patterns on the partitions of each table, and the load above each target."""
+"""Distribute the entities that access patterns read and write over the partitions of each table."""
 
 from __future__ import annotations
 
@@ -146,6 +146,3 @@ def _besides(design: Design, declared_set: DeclaredSet, write: Write, choice: Ch
             if other_write.name in write.atomic_with and other_set is not declared_set:
                 is_new = other_write.operation == "insert"
                 yield other_set.table, partitions_of(other_set), "new" if is_new else "entity", 1.0
-
-
-# -- Retries of writers that conflict

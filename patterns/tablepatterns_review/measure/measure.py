@@ -24,7 +24,7 @@ from tablepatterns_engine import Clock, Engine
 from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.distribution import equal, equal_names, found_by, scaled_results
 from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
-from ..design.writes import rate_of, touched
+from ..design.writes import RETRY_REQUESTS, rate_of, retries_of, touched
 from ..kinds import kind_of
 from ..kinds.recipes import rejection
 from ..plans.estimate import PAGE_READS, SizedDesign
@@ -33,7 +33,6 @@ from ..plans.sizes import entry_size
 from ..result import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, sample_design, set_up
 from .questions import Question, questions, sample_call
-from .retries import RETRY_REQUESTS, retries_of
 from .sample import NOW, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition

@@ -114,7 +114,7 @@ def sample(
     separators = _separators(keys) if readable else None
     values: dict[str, list[Any]] = {}
     for name, field in _storable(shape, pieces, large, is_wide=is_wide):
-        maker = _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
+        maker = _Maker(name, field, pieces.get(name), count, span, name in large, separators)
         values[name] = maker.values(ranks[name])
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
@@ -259,27 +259,22 @@ def readable_text(name: str, length: int, ranks: int, separators: Collection[str
     return text
 
 
+@dataclass
 class _Maker:
-    def __init__(
-        self,
-        name: str,
-        field: Field,
-        piece: Piece | None,
-        count: int,
-        span: timedelta,
-        *,
-        is_large: bool,
-        separators: Collection[str] | None,
-    ) -> None:
-        self._name = name
-        self._is_large = is_large
-        self._field = field
-        self._spec = piece.spec if piece else None
-        self._width = piece.width if piece else None
-        self._values = max(1, count if field.distinct is None else min(field.distinct, count))
-        self._step = span / self._values
-        self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
-        self._separators = separators
+    """Makes the values of one field; `piece` is its part of a key, if any."""
+
+    name: str
+    field: Field
+    piece: Piece | None
+    count: int
+    span: timedelta
+    is_large: bool
+    separators: Collection[str] | None
+
+    def __post_init__(self) -> None:
+        distinct, most = self.field.distinct, _LARGEST if self.is_large else MAX_STRING_UNITS
+        self.number = max(1, self.count if distinct is None else min(distinct, self.count))
+        self.length = min(self.field.size, _KEY_UNITS if self.piece else most)
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""
@@ -287,7 +282,7 @@ class _Maker:
         return [by_rank[rank] for rank in ranks]
 
     def _value(self, rank: int) -> Any:
-        match self._field.type:
+        match self.field.type:
             case "string":
                 return self._text(rank)
             case "int32":
@@ -301,30 +296,31 @@ class _Maker:
             case "datetime":
                 return self._instant(rank)
             case "guid":
-                return UUID(bytes=sha256(f"{self._name} {rank}".encode()).digest()[:16], version=4)
+                return UUID(bytes=sha256(f"{self.name} {rank}".encode()).digest()[:16], version=4)
             case "binary":
-                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(
-                    self._field.size, _LARGEST if self._is_large else MAX_BINARY_BYTES
+                return sha256(f"{self.name} {rank}".encode()).digest()[:1] * min(
+                    self.field.size, _LARGEST if self.is_large else MAX_BINARY_BYTES
                 )
 
     def _text(self, rank: int) -> str:
-        if self._separators is not None:
-            return readable_text(self._name, self._length, self._values + SPARE, self._separators, rank)
-        width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
+        if self.separators is not None:
+            return readable_text(self.name, self.length, self.number + SPARE, self.separators, rank)
+        width = max(len(str(self.number + SPARE)), min(_WIDTH, self.field.size))
         digits = f"{rank:0{width}d}".translate(_DIGITS)
-        if self._field.order == "none":
+        if self.field.order == "none":
             # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
-        return digits.ljust(self._length, "x")
+        return digits.ljust(self.length, "x")
 
     def _instant(self, rank: int) -> datetime | date:
-        instant = NOW - self._step * max(0, self._values - rank)
-        if rank > self._values:
-            instant = NOW + timedelta(milliseconds=rank - self._values)
-        if self._spec is None or "%" not in self._spec:
+        instant = NOW - self.span / self.number * max(0, self.number - rank)
+        if rank > self.number:
+            instant = NOW + timedelta(milliseconds=rank - self.number)
+        spec = self.piece.spec if self.piece else ""
+        if "%" not in spec:
             return instant
-        start = datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
-        return start if "%H" in self._spec else start.date()
+        start = datetime.strptime(instant.strftime(spec), spec).replace(tzinfo=timezone.utc)
+        return start if "%H" in spec else start.date()
 
 
 def referring_fields(declared_set: DeclaredSet) -> set[str]:

@@ -205,7 +205,7 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     if name in known:
         stored = known[name]
         is_comparable = FIELD_TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))
-        sent = next(_ARTICLES[field_type] for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind)
+        sent = _ARTICLES[type_of(comparison)]
         return None if is_comparable else f"{name} is {_ARTICLES[stored]}, and {literal(comparison.value)} is {sent}"
     if kind_of(declared_set).is_wide or "points" in declared_set.settings:
         # Entities have more properties than those declared
@@ -213,6 +213,12 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     similar = get_close_matches(name.lower(), [other.lower() for other in known], 1)
     meant = next((f"; {other} is meant" for other in known if [other.lower()] == similar), "")
     return f"no entity has a property {name}{meant}"
+
+
+def type_of(comparison: Comparison) -> FieldType:
+    """Return the type of the value that a property is compared with."""
+    types: list[FieldType] = [field_type for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind]
+    return types[0] if types else "string"
 
 
 @lru_cache(maxsize=256)

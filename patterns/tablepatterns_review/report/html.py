@@ -31,8 +31,7 @@ from .formatting import (
     subject_of,
     verdict,
 )
-from .sheet import review_sheet
-from .tables import Cell, sheets
+from .tables import Cell, review_sheet, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 SYMBOLS: Final = {
@@ -63,35 +62,24 @@ def html(reviewed: Reviewed) -> str:
     The page makes no request, and names from the design cannot become markup. Without scripts, everything is shown at
     once. Printed, it is the review sheet, one page.
     """
-    simulation, tables = reviewed.simulation, {sheet.name: sheet for sheet in sheets(reviewed)}
+    simulation, decide = reviewed.simulation, deciding(reviewed.findings)
     walks = {name_of(walk): walk for walk in simulation.walkthroughs} if simulation else {}
-    parts: dict[str, list[ShownFinding]] = {}
-    decide = deciding(reviewed.findings)
-    for number, finding in enumerate(reviewed.findings, start=1):
-        shown = ShownFinding(number, finding, finding in decide, _call_of(finding, reviewed))
-        parts.setdefault(_SECTIONS.get(finding.about, "keys"), []).append(shown)
-    findings = [shown for part in parts.values() for shown in part]
-    script = _file("page.js")
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            style=Markup(_file("page.css")),  # noqa: S704 - a file of this package
-            script=Markup(script),  # noqa: S704
-            digest=b64encode(sha256(script.encode()).digest()).decode(),
-            guide=GUIDE,
-            reviewed=reviewed,
-            verdict=verdict(reviewed).capitalize(),
-            facts=list(_facts(reviewed)),
-            deciding=sorted((shown for shown in findings if shown.decides), key=lambda shown: shown.number),
-            together=effect_of_all(reviewed),
-            findings=parts,
-            simulation=simulation,
-            calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],
-            tables=list(_tables(reviewed.design, simulation)) if simulation else [],
-            sheets=tables,
-            printed=review_sheet(reviewed),
-        )
+    findings = [
+        ShownFinding(number, finding, finding in decide, _call_of(finding, reviewed))
+        for number, finding in enumerate(reviewed.findings, start=1)
+    ]
+    page = _environment().get_template("page.html.jinja")
+    return page.render(
+        reviewed=reviewed,
+        verdict=verdict(reviewed).capitalize(),
+        facts=list(_facts(reviewed)),
+        findings=findings,
+        together=effect_of_all(reviewed),
+        simulation=simulation,
+        calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],
+        tables=list(_tables(reviewed.design, simulation)) if simulation else [],
+        sheets=sheets(reviewed),
+        printed=review_sheet(reviewed),
     )
 
 
@@ -110,6 +98,10 @@ class ShownFinding:
     call: int | None
 
     @property
+    def section(self) -> str:
+        return _SECTIONS.get(self.finding.about, "keys")
+
+    @property
     def details(self) -> Mapping[str, Sequence[str]]:
         return dict(lines(self.finding))
 
@@ -120,12 +112,17 @@ def _file(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    script = _file("page.js")
     formats = {name: getattr(figures, name) for name in ("number", "plural", "counted", "rate", "sum_of_money")}
     return environment(
         __name__,
         is_html=True,
         finalize=_without_controls,
         **formats,
+        style=Markup(_file("page.css")),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704
+        digest=b64encode(sha256(script.encode()).digest()).decode(),
+        GUIDE=GUIDE,
         SEVERITIES=SEVERITIES,
         SYMBOLS=SYMBOLS,
         subject_of=subject_of,

@@ -12,9 +12,8 @@ from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
 
 from ..design.distribution import Zipf, busiest_share, names_one, values_in
 from ..design.model import DeclaredSet, Write
-from ..design.writes import touches
+from ..design.writes import retries_at, touches
 from ..kinds import kind_of
-from ..measure.retries import retries_at
 from ..result import Finding, Severity, TableLoad
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity, without_waste
 from .rule import RULES, entities, listed, part_of, severity_of

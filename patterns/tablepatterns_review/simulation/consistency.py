@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 
 from ..capacity.load import via_of
 from ..design.model import DeclaredSet, Query, Write
-from ..design.writes import touched
+from ..design.writes import ROUND_TRIP, touched
 from ..kinds import kind_of
-from ..measure.retries import ROUND_TRIP
 from ..result import Consistency, Measured, Simulation, Step, Walkthrough
 from ..rules.consistency import REPLICATED
 from .simulate import COMPLETED, LEASE, UNCHANGED
