@@ -141,10 +141,10 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
-    """Whether the query searches entities by time that are inserted and never updated."""
+    """Whether the query searches entities by nothing but time that are inserted and never updated."""
     fields = query.of.shape.fields
-    ranged = [name for name, how in query.known.items() if how != "="]
-    by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
+    by_time = any(name in fields and fields[name].type == "datetime" for name in query.known)
+    by_time = by_time and "=" not in query.known.values()
     writes = [write.write for write in context.writes_of(query.of)]
     added_only = bool(writes) and all(write.operation != "update" for write in writes)
     return by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
