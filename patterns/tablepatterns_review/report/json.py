@@ -18,7 +18,7 @@ from tablepatterns.key import Key
 from ..model import Reviewed, Severity
 from .formatting import SEVERITIES
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The version of the JSON format."""
 _DIGITS: Final = 6
 
