@@ -65,6 +65,14 @@ def test_whole_partitions_are_asked_for_as_often_as_their_entities_unless_the_qu
         assert peaks(found)["Department 1"] == busiest
 
 
+@pytest.mark.parametrize(("skew", "busiest"), [(0.0, 96.0), (0.5, 96.0), (1.0, 96.0), (2.0, 200 * 144 / 205)])
+def test_entities_that_change_often_may_be_in_any_partition(skew: float, busiest: float) -> None:
+    """So the more uneven of both distributions decides, not their product."""
+    staff = declared(fields=EMPLOYEE | {"Department": Field(distinct=4, skew=1.0)})
+    found = heat(staff, measured(staff, Write("change", "update", rate=100, peak=200, skew=skew), written=1.0))
+    assert peaks(found)["Department 1"] == pytest.approx(busiest)
+
+
 def test_a_scan_works_where_the_entities_lie() -> None:
     staff = declared(fields=EMPLOYEE | {"Department": Field(distinct=4, skew=1.0)})
     query = Query("by age", {"Age": "="}, rate=0.1)

@@ -387,6 +387,12 @@ def test_a_sample_estimates_what_all_entities_take() -> None:
         assert scaled.bytes_out == pytest.approx(exact.bytes_out, rel=0.2)
 
 
+def test_a_filter_returns_as_many_results_as_are_declared() -> None:
+    """One value of a property may be rare, such as the state of what has not been processed."""
+    query = Query("of an age", filter="Age eq 30", results=400)
+    assert figures(took(staff([query], count=100_000))) == (QueryClass.TABLE_SCAN, 10, 100_000, 400)
+
+
 def test_as_many_results_as_are_declared_come_of_entities_that_were_not_made() -> None:
     question = Query("some numbers", {"Department": "=", "EmployeeId": "range"}, results=1777)
     found = took(staff([question], count=10_000))

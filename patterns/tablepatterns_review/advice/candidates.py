@@ -228,6 +228,11 @@ def _corrected(target: Target) -> Iterator[Change]:
         says = f"use the key {key_text(declared_set.key)}"
         yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
     elif via is not None and (layout := declared_set.profile(via).layout) is not None:
+        if key_text(layout.key) in target.finding.says:
+            # The index has kept its key, so the entities have got a prefix
+            says = f"use the RowKey {declared_set.key.row_template} for the entities"
+            yield changes.change_key(declared_set, declared_set.key, says, corrects=target.finding.subject)
+            return
         says = f"use the RowKey {layout.key.row_template} for {target.part!r}"
         for change in _with_key(declared_set, via, says):
             yield replace(change, corrects=target.finding.subject)

@@ -189,8 +189,8 @@ class Query(RatedTable):
     :param max_staleness: the seconds that a result may lag behind the last write; by default not checked
     :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
-    :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
-        entities that match the other fields
+    :param results: the number of matching entities if there is a filter, or `known` has a range or a prefix; by
+        default, a tenth of the entities that match the other fields
     """
 
     name: str

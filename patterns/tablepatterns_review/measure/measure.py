@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
@@ -83,7 +83,7 @@ class Measurements:
     """
 
     def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
-        self._known: list[tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]] = []
+        self._known: defaultdict[tuple[str, ...], list[_Known]] = defaultdict(list)
         self._on_measured = on_measured
         self.count = 0
         """How many access patterns have been measured."""
@@ -98,20 +98,21 @@ class Measurements:
         """Return what each access pattern of a sample takes, in declaration order."""
         found, new = dict[str, Sequence[SampleCost]](), list[SampleDesign]()
         for part in map(sample.part, independent(sample.design)):
-            costs = next((costs for known, costs in self._known if known == part), None)
+            costs = next((costs for known, costs in self._known[_names(part)] if known == part), None)
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
             unchanged = {name: cost for part in new for name, cost in self._scaled_queries(part)}
             measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self, unchanged)
-            self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
+            for part in new:
+                self._known[_names(part)].append((part, {of.name: measured[of.name] for of in part.design.sets}))
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
     def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
         """Yield what queries take beside other derived data, if they do not use it: their cost is known, and scaled."""
         bare = [_without_derived(of) for of in part.design.sets]
-        for known, costs in self._known:
+        for known, costs in self._known[_names(part)]:
             if [_without_derived(of) for of in known.design.sets] != bare or known.tables != part.tables:
                 continue
             for old, of in zip(known.design.sets, part.design.sets, strict=True):
@@ -120,7 +121,14 @@ class Measurements:
                     if way == best_way(old, query) and not query.archived:
                         took = scaled(way, cost.took, known.estimate(old, way), part.estimate(of, way), cost.empty)
                         yield (of.name, query.name), replace(cost, took=took)
-            return
+
+
+_Known: TypeAlias = tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]
+"""A sample, and what each access pattern of its sets takes."""
+
+
+def _names(part: SampleDesign) -> tuple[str, ...]:
+    return tuple(declared_set.name for declared_set in part.design.sets)
 
 
 def _without_derived(declared_set: DeclaredSet) -> DeclaredSet:

@@ -19,7 +19,7 @@ from ..design.model import DeclaredSet, Query, Write
 from ..result import Reviewed, Severity
 from .formatting import SEVERITIES
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The version of the JSON format."""
 _DIGITS: Final = 6
 

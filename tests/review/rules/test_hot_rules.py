@@ -137,6 +137,17 @@ class TestTheAccount:
         assert "150% of its target" in one.says
 
 
+@pytest.mark.parametrize(
+    ("count", "expected"), [(400_000_000, ["hot-partition"]), (40_000_000_000, ["hot-partition", "large-partition"])]
+)
+def test_a_hot_partition_is_large_too_only_from_a_warning_on(count: int, expected: list[str]) -> None:
+    large = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=count))
+    call, about = done(large, replace(HIRE, peak=3_000)), ("hot-partition", "large-partition")
+    assert {rule for rule, _ in reported(found(call))}.intersection(about) == {"large-partition"}
+    rules = {rule for rule, _ in reported(found(call, heats=[hot("Employees", 6000)]))}
+    assert sorted(rules.intersection(about)) == expected
+
+
 def test_two_sets_of_one_table_are_hot_by_the_one_that_does_more() -> None:
     other = DeclaredSet(
         "Notes",

@@ -248,6 +248,21 @@ def test_a_few_expected_collisions_of_many_entities_are_no_finding() -> None:
         assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
 
 
+@pytest.mark.parametrize(("count", "expected"), [(800_000_000, []), (100_000_000_000, [Severity.SERIOUS])])
+def test_a_combination_of_references_occurs_once_unless_there_are_too_few(count: int, expected: list[Severity]) -> None:
+    """A learner has one level in each skill of a course."""
+    fields = {"Learner": Field(distinct=40_000_000), "Course": Field(distinct=40, skew=1.0)}
+    own = made(Key("{Learner}", "{Course}_{Skill}"), count=count, Skill=Field(distinct=120), **fields)
+    assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize("title", ["Title", "PageTitle", "Url"])
+def test_text_that_may_contain_a_slash_is_escaped_in_a_key(title: str) -> None:
+    for spec, expected in (("", [("unsafe-key", "Things")]), (":escape", [])):
+        own = made(Key("{Wiki}", f"{{{title}{spec}}}"), Wiki=Field(distinct=9), **{title: Field(size=30)})
+        assert reported(found(sets=[own])) == expected
+
+
 @pytest.mark.parametrize(("row", "expected"), [("{User}", []), ("{First}_{Last}", [Severity.SERIOUS])])
 def test_a_pair_of_references_occurs_once_and_a_name_does_not(row: str, expected: list[Severity]) -> None:
     """A user stars a repository once; two people of a company can have one name."""
