@@ -311,7 +311,7 @@ async def settle_once(self: Any, lease: Any, claim: Any, retry_for: float, known
     [
         (DualWriter, "begin", begin_with_the_phase, TWO_WRITERS, no_raise_lost),
         (Rekey, "_drained", do_not_wait, TWO_WRITERS, no_raise_lost),
-        pytest.param(Rekey, "_switch", switch_without_pause, TWO_WRITERS, no_raise_lost, marks=pytest.mark.nightly),
+        (Rekey, "_switch", switch_without_pause, TWO_WRITERS, no_raise_lost),
         (Mirror, "settle", settle_once, a_delete_and_the_copier, nobody_returns),
     ],
     ids=["reads the phase first", "waits for no writer", "switches without a pause", "copies without a check"],

@@ -160,10 +160,7 @@ def test_nor_if_the_writer_crashes_after_its_late_request(
     ("owner", "name", "broken", "steps"),
     [
         (FencedTable, "_fenced", lambda table, operation: operation, ("cut_over",)),
-        pytest.param(
-            *(Mirror, "fence", lambda mirror, claim, retry_for: sleep_not(), ("status", "cut_over")),
-            marks=pytest.mark.nightly,
-        ),
+        (Mirror, "fence", lambda mirror, claim, retry_for: sleep_not(), ("status", "cut_over")),
     ],
     ids=["leaves no tombstones", "does not fence the sender of a message"],
 )
