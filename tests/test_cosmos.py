@@ -193,6 +193,7 @@ def cosmos(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield storage
 
 
+@pytest.mark.guide("G-103", "G-212")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_an_unsupported_recipe_is_rejected_before_any_request(cosmos: Any, name: str) -> None:
     verdict, _, make = DESIGNS[name]

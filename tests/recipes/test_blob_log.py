@@ -294,15 +294,9 @@ async def test_two_writers_never_write_to_one_blob(storage: Any, container: str)
 
 
 @pytest.mark.guide("G-268")
-async def test_tasks_and_threads_share_a_log(storage: Any, container: str) -> None:
-    log = log_of(storage, container, write_through=True)
-    await storage.gather(*(fill(log, *(number + part / 100 for number in range(5))) for part in range(6)))
-    assert await messages(log) == [f"{number + part / 100:g}" for number in range(5) for part in range(6)]
-
-
-@pytest.mark.guide("G-268")
-async def test_tasks_and_threads_share_a_buffer(storage: Any, container: str) -> None:
-    log = log_of(storage, container, flush_count=4)
+@pytest.mark.parametrize("options", [{"write_through": True}, {"flush_count": 4}], ids=str)
+async def test_tasks_and_threads_share_a_log(storage: Any, container: str, options: dict[str, Any]) -> None:
+    log = log_of(storage, container, **options)
     await storage.gather(*(fill(log, *(number + part / 100 for number in range(10))) for part in range(6)))
     await log.flush()
     assert await messages(log) == [f"{number + part / 100:g}" for number in range(10) for part in range(6)]

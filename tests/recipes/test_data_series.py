@@ -360,15 +360,6 @@ def test_an_invalid_design_is_rejected(error: type[Exception], key: Key, options
         DataSeries(storage, key=key, **given)
 
 
-@pytest.mark.guide("G-103")
-def test_the_cosmos_table_api_is_rejected_for_split_series() -> None:
-    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
-    with connect(cosmos) as storage:
-        series_of(storage, "Counts")
-        with pytest.raises(BadDesign, match="Cosmos DB"):
-            series_of(storage, "Counts", 600, split=True)
-
-
 # ------------------------------------------------------------------ the layout of points in rows
 
 

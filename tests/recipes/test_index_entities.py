@@ -272,14 +272,6 @@ async def test_a_list_key_that_could_be_an_employee_is_rejected(places: DerivedT
     assert await employees.keys_of(via, Department="Sales", LastName="empid_000001") == []
 
 
-async def test_lists_of_another_set_cannot_be_asked(places: DerivedTables) -> None:
-    employees = places.employees(IndexEntity("LastName"))
-    with pytest.raises(BadInput, match="the set keeps"):
-        await employees.keys_of(IndexEntity("LastName"), **SALES)
-    with pytest.raises(BadKey, match="Department"):
-        await employees.find_all(employees.derived[0], LastName="Jones")
-
-
 @pytest.mark.parametrize(
     ("derived", "rule"),
     [

@@ -184,7 +184,7 @@ async def outcomes_over(server: CannedServer) -> AsyncIterator[Outcomes]:
 
 
 def replies(case: str) -> Iterator[tuple[str, int]]:
-    """Yield the bodies and the statuses for a call: a third of all, and all for three calls in a row."""
+    """Yield a third of all bodies and statuses for a call: three calls in a row have them all."""
     pairs = product(BODIES, STATUSES)
     return islice(pairs, [*CALLS].index(case) % 3, None, 3)
 

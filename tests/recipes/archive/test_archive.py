@@ -151,6 +151,28 @@ async def test_between_insert_and_delete_the_entity_is_in_both_places(
     assert seen == [(jones(), jones())]
 
 
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("word", ["insert", "get", "replace", "delete"])
+async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
+    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch, word: str, back: bool
+) -> None:
+    first, second = (archive.restore, archive.archive) if back else (archive.archive, archive.restore)
+    stores = archive._here, archive._there
+    store = stores[(word == "delete") == back]
+
+    async def move() -> None:
+        await second(ID)
+        await work(archive)
+
+    await archive._there.insert(KEYS, {"LastName": "Jones"})
+    await current.insert(jones())
+    await first(ID)
+    interrupt(monkeypatch, store, word, move)
+    await work(archive)
+    held = [await current.get(**ID), await archive.get(**ID)]
+    assert [each for each in held if each is not None] == [jones()]
+
+
 @pytest.mark.guide("G-156", "G-157")
 async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Work, engine: Engine) -> None:
     await to_table.archive(await current.insert(jones()))
