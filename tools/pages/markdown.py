@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
-from tools import DATA
+INTRODUCTIONS: Final = Path(__file__).with_name("introductions")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -31,7 +33,7 @@ def between(text: str, name: str, part: str) -> str:
 
 def introduction(name: str, **numbers: object) -> str:
     """Return the introduction of a page, before its tables."""
-    return (DATA / "introductions" / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
+    return (INTRODUCTIONS / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
 
 
 def page(*parts: str) -> str:

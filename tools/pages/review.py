@@ -16,8 +16,9 @@ from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report.json import members
 from tablepatterns_review.rules import RULES
 from tools import DATA, DOCS
+from tools.pages.data_file import DataFile
 from tools.pages.design_format import as_markdown
-from tools.pages.markdown import folded, table
+from tools.pages.markdown import INTRODUCTIONS, table
 
 PAGE = "docs/review.md"
 EXAMPLE = DATA / "review_example"
@@ -33,18 +34,26 @@ NAMES: dict[Any, str] = {
 
 def render() -> str:
     """Return the page."""
-    text = (DATA / "introductions" / "review.md").read_text(encoding="utf-8")
+    text = (INTRODUCTIONS / "review.md").read_text(encoding="utf-8")
     parts = {
         "example": EXAMPLE.with_suffix(".toml").read_text(encoding="utf-8").strip(),
         "python": EXAMPLE.with_suffix(".py").read_text(encoding="utf-8").strip(),
         "keys": as_markdown().strip(),
         "count": str(len(RULES)),
         "rules": _rules(),
-        "json": folded("The keys", table(("Key", "Value"), _json(Reviewed, ""))),
     }
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part)
     return text
+
+
+def _report_keys() -> Iterator[tuple[str, str]]:
+    """Yield the keys of the report in JSON, with the types and meanings of their values."""
+    for key, value in _json(Reviewed, ""):
+        yield key.strip("`"), value
+
+
+REPORT_KEYS = DataFile("docs/data/review-report.tsv", ("Key", "Value"), _report_keys)
 
 
 def _rules() -> str:

@@ -117,7 +117,6 @@ class Page:
             ("In the guide", found.guide),
             ("Here", ", ".join(f"`{name}`" for name in found.classes)),
             ("Notebook", ", ".join(f"`notebooks/{path.name}`" for path in notebooks)),
-            ("Status", found.status),
         ]
         yield "\n".join(f"- **{name}**: {value}" for name, value in rows if value)
 
@@ -144,7 +143,7 @@ class Page:
     def program(self) -> Iterator[str]:
         """Yield a link to the whole program."""
         name = f"code/{self.source.name}"
-        yield f"The blocks above run one after the other. The whole program: [{name}]({name})."
+        yield f"The whole program: [{name}]({name})."
 
     def schedule(self, name: str = "") -> Iterator[str]:
         """Yield a schedule as the explorer prints it."""
@@ -154,24 +153,25 @@ class Page:
             yield f"```text\n{text}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
-        """Yield the guarantees with what was explored, and the limits."""
+        """Yield what is guaranteed, what is not, and how much was explored."""
         proof = guarantees.Proof.read()
         known = [name for name in recipes or self.entry.classes if name in proof.recipes]
         for name in known:
             if len(known) > 1:
                 yield f"`{name}`:"
-            yield guarantees.table_of(proof, name)
-            yield guarantees.not_promised(proof, name)
+            yield guarantees.promised(proof, name)
         if known:
-            yield "What the columns mean, and which tests explore it: [what is guaranteed](/guarantees.md)."
+            marks = [mark for mark in proof.marks if mark.recipe in known]
+            schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
+            bounds = "[bounds and tests](/data/guarantees.tsv)"
+            yield f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure: {bounds}."
 
     def costs(self, *recipes: str) -> Iterator[str]:
         """Yield the rows of the budgets."""
         rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
             yield budgets.table_of(rows)
-            link = "[what each call costs](/costs.md#what-each-call-costs)"
-            yield f"Measured by the engine's ledger in every test run: {link}."
+            yield "[How this is measured](/costs.md#what-each-call-costs)."
 
     def words(self, found: tuple[str, ...]) -> Iterator[str]:
         """Yield a list."""
@@ -182,7 +182,7 @@ class Page:
         """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
-            yield "\n".join(f"- {self._linked(each)}: {each.summary}" for each in found)
+            yield ", ".join(map(self._linked, found))
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
