@@ -33,6 +33,7 @@ PAGES = (
     budgets,
     guarantees,
     guarantees.EXPLORED,
+    guarantees.LIMITED,
     guarantees.VARIANTS,
     catalog,
     pattern_map,

@@ -118,11 +118,27 @@ def variants() -> Iterator[tuple[str, ...]]:
             yield recipe, test, str(len(proof.found(test)))
 
 
+def limits_of_recipes() -> Iterator[tuple[str, ...]]:
+    """Yield what each recipe does not promise, with the schedules that show it."""
+    proof = Proof.read()
+    for recipe in proof.recipes:
+        limit = proof.limits[recipe]
+        yield from ((recipe, text, "", "") for text in limit["not"])
+        yield from (
+            (recipe, "the limit that the schedule shows", line, limit["test"]) for line in _schedules(proof, recipe)
+        )
+
+
+def _schedules(proof: Proof, recipe: str) -> list[str]:
+    return proof.found(proof.limits[recipe].get("test", ""))
+
+
 EXPLORED = DataFile(
     "docs/data/guarantees.tsv",
     ("Recipe", "Guaranteed", "Bound", "Schedules run", "Pruned (state already seen)", "Test"),
     explored,
 )
+LIMITED = DataFile("docs/data/limits.tsv", ("Recipe", "Not promised", "Schedule", "Test"), limits_of_recipes)
 VARIANTS = DataFile("docs/data/broken-variants.tsv", ("Recipe", "Test", "Failures found"), variants)
 
 
@@ -162,5 +178,5 @@ def not_promised(proof: Proof, recipe: str) -> str:
     """Return the limits of a recipe as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
-    lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
+    lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in _schedules(proof, recipe)]
     return "Not promised:\n\n" + "\n".join(lines)

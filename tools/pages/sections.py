@@ -83,7 +83,6 @@ class Page:
             "contents": self.contents,
             "names": self.names,
             "api": self.api,
-            "file": self.file,
             "key-formats": self.key_formats,
             "decisions": self.decisions,
             "cosmos": self.cosmos,
@@ -153,18 +152,17 @@ class Page:
             yield f"```text\n{text}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
-        """Yield what is guaranteed, what is not, and how much was explored."""
+        """Yield how much was explored, and links to all guarantees and limits."""
         proof = guarantees.Proof.read()
         known = [name for name in recipes or self.entry.classes if name in proof.recipes]
-        for name in known:
-            if len(known) > 1:
-                yield f"`{name}`:"
-            yield guarantees.promised(proof, name)
         if known:
             marks = [mark for mark in proof.marks if mark.recipe in known]
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
-            bounds = "[bounds and tests](/data/guarantees.tsv)"
-            yield f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure: {bounds}."
+            yield (
+                f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure:"
+                " [each guarantee with its bounds and tests](/data/guarantees.tsv),"
+                " [what is not promised](/data/limits.tsv)."
+            )
 
     def costs(self, *recipes: str) -> Iterator[str]:
         """Yield the rows of the budgets."""
@@ -205,10 +203,6 @@ class Page:
         for title, targets in api.unlisted(kind):
             yield f"## {title}"
             yield from api.as_markdown(targets)
-
-    def file(self, path: str) -> Iterator[str]:
-        """Yield the text of a file of the repository."""
-        yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
 
     def key_formats(self) -> Iterator[str]:
         """Yield the table of the formats of key fields and their order, from the docstring of `Key`."""
