@@ -41,6 +41,7 @@ PAGES = (
     exploring,
     review,
     review.REPORT_KEYS,
+    review.RULE_TABLE,
     command_line,
     *TUTORIALS,
     benchmarks,

@@ -19,6 +19,7 @@ from typing import Any, Final, get_args, get_origin
 import tablepatterns
 from tablepatterns import errors
 from tablepatterns.catalog import ENTRIES
+from tablepatterns.cli import help as help_page
 from tools import DOCS, ROOT
 from tools.pages.markdown import table
 
@@ -87,9 +88,15 @@ def unlisted(kind: str) -> Iterator[tuple[str, list[Target]]]:
 
 
 def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
-    """Yield the paragraphs on names: how each is called, what it is for, and its methods."""
+    """Yield the paragraphs on names: how each is called, what it is for, its methods; errors have their own page."""
+    targets = list(targets)
+    explained = [target.name for target in targets if target.name in help_page.names()]
+    if explained:
+        yield ", ".join(f"[`{name}`](/errors.md#{name.lower()})" for name in explained) + "."
     for target in targets:
         value = target.value
+        if target.name in explained:
+            continue
         if isinstance(value, ModuleType):
             yield table(("Name", "Value", "Meaning"), _constants(value))
             continue
