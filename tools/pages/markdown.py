@@ -20,11 +20,6 @@ def rows_of_table(lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def folded(summary: str, *parts: str) -> str:
-    """Return parts that are shown when the reader opens them; they can have no headings."""
-    return "\n\n".join([f"<details><summary>{summary}</summary>", *parts, "</details>"])
-
-
 def between(text: str, name: str, part: str) -> str:
     """Return a text with a new part between the markers of a name."""
     begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"

@@ -18,6 +18,7 @@ from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
 from tablepatterns.key import Key
 from tools import DOCS, ROOT
 from tools.pages import api, budgets, guarantees
+from tools.pages.homes import anchor_of, page_of
 from tools.pages.markdown import table
 from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
@@ -180,7 +181,7 @@ class Page:
         """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
-            yield ", ".join(map(self._linked, found))
+            yield "; ".join(map(self._linked, found))
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
@@ -218,5 +219,4 @@ class Page:
         yield "\n".join(f"- [{title}]({path.name})" for title, path in named)
 
     def _linked(self, found: CatalogEntry) -> str:
-        page = f"patterns/{found.name}.md"
-        return f"[{found.title}](/{page})" if (DOCS / page).exists() else found.title
+        return f"[{found.title}](/{page_of(found) or f'catalog.md#{anchor_of(found)}'})"
