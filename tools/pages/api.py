@@ -92,7 +92,8 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
     targets = list(targets)
     explained = [target.name for target in targets if target.name in help_page.names()]
     if explained:
-        yield ", ".join(f"[`{name}`](/errors.md#{name.lower()})" for name in explained) + "."
+        links = (f"[`{name}`](/errors.md#{name.lower()})" for name in explained)
+        yield f"Errors: {', '.join(links)}."
     for target in targets:
         value = target.value
         if target.name in explained:
