@@ -49,11 +49,14 @@ def _prices() -> dict[str, str]:
     return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
 
 
-def table_of(rows: Iterable[Budget]) -> str:
-    """Return rows as a table, without columns that say nothing: one recipe, no queue or blob, no condition."""
+def table_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:
+    """Return rows as a table, without the column of table operations if there are no others, and without empty columns.
+
+    :param names_recipes: whether to say of which recipe each call is
+    """
     rows = list(rows)
     columns = {
-        "Recipe": [row.recipe for row in rows] if len({row.recipe for row in rows}) > 1 else [],
+        "Recipe": [row.recipe for row in rows] if names_recipes else [],
         "Call": [f"`{row.call}`" if " " not in row.call else row.call for row in rows],
         "Storage transactions": [row.cost.by_service for row in rows],
         "In table operations": [f"{row.cost.table_operations():,.0f}" for row in rows],

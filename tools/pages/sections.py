@@ -169,7 +169,9 @@ class Page:
         """Yield the rows of the budgets."""
         rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
-            yield budgets.table_of(rows)
+            # The recipe that the page is about needs no name
+            is_own = {row.recipe for row in rows} == {self.entry.classes[0]}
+            yield budgets.table_of(rows, names_recipes=not is_own)
             yield "[How this is measured](/costs.md#what-each-call-costs)."
 
     def words(self, found: tuple[str, ...]) -> Iterator[str]:
