@@ -12,4 +12,4 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 DATA: Final = DOCS / "data"
-"""The data of generated pages: introductions, records of explorations, rows on fidelity."""
+"""The data of generated pages: records of explorations, rows on fidelity, and tables that pages link to."""

@@ -80,6 +80,18 @@ def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
     assert "[Source](/../patterns/tablepatterns/jobs/derived_data.py)" in shown
 
 
+def test_a_member_that_a_class_shares_with_sets_is_described_once() -> None:
+    shown = "\n".join(api.as_markdown(api.read_targets(["LogTail.**"])))
+    assert "| `append(" in shown
+    assert "| `insert_or_replace(" not in shown
+    assert "`insert_or_replace`" in shown.partition("As in [`EntitySet`]")[2]
+
+
+def test_an_error_leads_to_its_section_of_the_page_on_errors() -> None:
+    shown = list(api.as_markdown(api.read_targets(["tablepatterns.errors:", "BadKey"])))
+    assert shown == ["Errors: [`BadKey`](/errors.md#badkey)."]
+
+
 def test_the_site_shows_all_of_the_docstrings() -> None:
     shown = site_text("<!-- make pages: names Key.* -->\n\nin short\n\n<!-- end -->\n")
     assert shown == "```{eval-rst}\n.. autoclass:: tablepatterns.Key\n   :members:\n```\n"

@@ -6,8 +6,11 @@ from types import ModuleType
 
 import pytest
 from tools import ROOT
+from tools.pages import budgets as page_on_costs
 from tools.pages.__main__ import PAGES
 from tools.pages.tutorials import TUTORIALS, Tutorial
+
+from budgets.budget import all_budgets
 
 
 @pytest.mark.parametrize(
@@ -22,3 +25,10 @@ def test_a_generated_page_is_up_to_date(page: ModuleType) -> None:
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.PAGE)
 def test_the_code_and_the_first_commands_of_a_tutorial_are_up_to_date(page: Tutorial) -> None:
     assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(blocks=1), "run `make pages`"
+
+
+def test_a_table_of_costs_leaves_out_columns_that_say_nothing() -> None:
+    rotation = [row for row in all_budgets() if row.recipe == "KeyRotation"]
+    assert page_on_costs.table_of(rotation, names_recipes=False).startswith("| Call | Storage transactions | When |")
+    every = page_on_costs.table_of(all_budgets())
+    assert every.startswith("| Recipe | Call | Storage transactions | In table operations | When |")

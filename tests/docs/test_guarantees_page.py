@@ -23,11 +23,23 @@ def test_every_marked_test_was_explored(proof: Any) -> None:
     assert [mark.test for mark in proof.marks if not proof.explored(mark.test)] == [], AGAIN
 
 
-def test_every_marked_test_is_on_the_page_and_what_it_shows_there_or_on_that_of_its_pattern(proof: Any) -> None:
+def test_every_marked_test_and_what_it_shows_is_listed(proof: Any) -> None:
+    listed = {(recipe, clause, test) for recipe, clause, *_, test in page.explored()}
+    assert {(mark.recipe, mark.clause, mark.test) for mark in proof.marks} == listed
+
+
+def test_every_recipe_is_on_the_page_or_that_of_its_pattern(proof: Any) -> None:
     text, homes = page.render(), recipes_on_pages("guarantees")
-    pages = {name: (ROOT / f"docs/patterns/{each.name}.md").read_text(encoding="utf-8") for name, each in homes.items()}
-    clauses = {mark: pages.get(mark.recipe, text) for mark in proof.marks}
-    assert [mark for mark in proof.marks if mark.test not in text or mark.clause not in clauses[mark]] == []
+    linked = {name for name, each in homes.items() if f"(patterns/{each.name}.md#guarantees)" in text}
+    assert {name for name in proof.recipes if name not in linked and f"\n## {name}\n" not in text} == set()
+
+
+def test_every_limit_is_listed_with_its_schedule(proof: Any) -> None:
+    stated = {(name, text) for name in proof.recipes for text in proof.limits[name]["not"]}
+    rows = list(page.limits_of_recipes())
+    assert stated <= {row[:2] for row in rows}
+    named = {limit["test"] for limit in proof.limits.values() if "test" in limit}
+    assert {row[-1] for row in rows if row[-2]} == named
 
 
 def test_what_was_recorded_is_of_tests_that_are_there(proof: Any) -> None:

@@ -9,5 +9,6 @@ budgets       what each call costs
 benchmarks    the results of the benchmarks, with charts
 compositions  which recipes work together, and why others do not
 guarantees    what was explored of each recipe, and its limits; `marks` finds the tests
+data_file     tables that are too long for a page, as files of tab-separated values
 fidelity      how the in-memory engine compares with the service and with Azurite
 """

@@ -19,6 +19,7 @@ from typing import Any, Final, get_args, get_origin
 import tablepatterns
 from tablepatterns import errors
 from tablepatterns.catalog import ENTRIES
+from tablepatterns.cli import help as help_page
 from tools import DOCS, ROOT
 from tools.pages.markdown import table
 
@@ -87,17 +88,28 @@ def unlisted(kind: str) -> Iterator[tuple[str, list[Target]]]:
 
 
 def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
-    """Yield the paragraphs on names: how each is called, what it is for, and its methods."""
+    """Yield the paragraphs on names: how each is called, what it is for, its methods; errors have their own page."""
+    targets = list(targets)
+    explained = [target.name for target in targets if target.name in help_page.names()]
+    if explained:
+        links = (f"[`{name}`](/errors.md#{name.lower()})" for name in explained)
+        yield f"Errors: {', '.join(links)}."
     for target in targets:
         value = target.value
+        if target.name in explained:
+            continue
         if isinstance(value, ModuleType):
             yield table(("Name", "Value", "Meaning"), _constants(value))
             continue
         yield f"### `{target.name}`"
         yield f"{_introduction(value)} [Source]({_source(target)})"
         if target.members and (methods := target.methods):
-            rows = [_method(value, name) for name in methods]
+            shared = [name for name in methods if _is_described_with_sets(value, name)]
+            rows = [_method(value, name) for name in methods if name not in shared]
             yield table(("Member", "What it does", "Raises"), rows)
+            if shared:
+                names = ", ".join(f"`{name}`" for name in shared)
+                yield f"As in [`EntitySet`](/api/sets.md#entityset): {names}."
 
 
 def as_directives(targets: Iterable[Target]) -> str:
@@ -156,6 +168,12 @@ def _signature(value: Any) -> str:
         if each.name != "self":
             parts.append(f"{stars}{each.name}" + ("" if stars or each.default is each.empty else "=..."))
     return f"{value.__name__}({', '.join(parts)})"
+
+
+def _is_described_with_sets(owner: Any, name: str) -> bool:
+    """Return whether a class has a member in common with `EntitySet`, where the reference describes it."""
+    shared = inspect.getattr_static(tablepatterns.EntitySet, name, None)
+    return owner is not tablepatterns.EntitySet and shared is not None and inspect.getattr_static(owner, name) is shared
 
 
 def _method(owner: Any, name: str) -> tuple[str, str, str]:

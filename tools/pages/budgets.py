@@ -37,10 +37,9 @@ def render() -> str:
 
 
 def _patterns() -> str:
-    """Return the costs of patterns in short, with links to the rows on their pages."""
+    """Return links to the costs on the pages of patterns."""
     shown = {pattern.name for pattern in recipes_on_pages("costs").values()}
-    rows = [(f"[{each.title}](patterns/{each.name}.md#cost)", each.cost) for each in ENTRIES if each.name in shown]
-    return table(("Pattern", "Storage transactions"), rows)
+    return ", ".join(f"[{each.title}](patterns/{each.name}.md#cost)" for each in ENTRIES if each.name in shown) + "."
 
 
 def _prices() -> dict[str, str]:
@@ -50,11 +49,20 @@ def _prices() -> dict[str, str]:
     return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
 
 
-def table_of(rows: Iterable[Budget]) -> str:
-    """Return rows as a table."""
-    return table(("Recipe", "Call", "Storage transactions", "In table operations", "When"), map(_cells, rows))
+def table_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:
+    """Return rows as a table, without the column of table operations if there are no others, and without empty columns.
 
-
-def _cells(row: Budget) -> tuple[str, ...]:
-    call = f"`{row.call}`" if " " not in row.call else row.call
-    return row.recipe, call, row.cost.by_service, f"{row.cost.table_operations():,.0f}", row.when
+    :param names_recipes: whether to say of which recipe each call is
+    """
+    rows = list(rows)
+    columns = {
+        "Recipe": [row.recipe for row in rows] if names_recipes else [],
+        "Call": [f"`{row.call}`" if " " not in row.call else row.call for row in rows],
+        "Storage transactions": [row.cost.by_service for row in rows],
+        "In table operations": [f"{row.cost.table_operations():,.0f}" for row in rows],
+        "When": [row.when for row in rows],
+    }
+    if all(row.cost.table == row.cost.transactions for row in rows):
+        del columns["In table operations"]
+    columns = {head: cells for head, cells in columns.items() if any(cells)}
+    return table(tuple(columns), zip(*columns.values(), strict=True))

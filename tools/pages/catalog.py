@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from tablepatterns.catalog import ENTRIES, CatalogEntry, Concern, Kind, related
-from tools.pages.homes import page_of
+from tools.pages.homes import anchor_of, page_of
 from tools.pages.markdown import introduction, page, table
 
 PAGE = "docs/catalog.md"
@@ -93,5 +92,4 @@ def _names(classes: Iterable[str]) -> str:
 
 def _link(each: CatalogEntry) -> str:
     """Return a link to the page of an entry, or to its section under the anchor that viewers make of the heading."""
-    anchor = re.sub(r"[^a-z -]", "", each.title.lower()).replace(" ", "-")
-    return f"[{each.title}]({page_of(each) or f'#{anchor}'})"
+    return f"[{each.title}]({page_of(each) or f'#{anchor_of(each)}'})"

@@ -12,6 +12,7 @@ from compositions.pairs import PAIRS
 from compositions.part import Part
 from compositions.refused import REFUSED, reason
 from compositions.wide import WideHome
+from tools.pages.data_file import DataFile
 from tools.pages.markdown import introduction, page, table
 
 PAGE = "docs/compositions.md"
@@ -33,8 +34,6 @@ def render() -> str:
         _matrix((*DERIVED, *MAPPINGS, *HOMES, WideHome), DEEDS),
         "## Readers",
         _matrix((*MAPPINGS, *HOMES), READERS),
-        "## Rejected designs",
-        table(("Recipe", "With", "How", "Error"), sorted(_refused())),
     )
 
 
@@ -58,4 +57,7 @@ def _works_with(row: type[Part], columns: Parts) -> str:
 
 
 def _refused() -> list[tuple[str, str, str, str]]:
-    return [(*each.parts, each.what, reason(each)) for each in REFUSED]
+    return sorted((*each.parts, each.what, reason(each)) for each in REFUSED)
+
+
+REJECTED = DataFile("docs/data/rejected-designs.tsv", ("Recipe", "With", "How", "Error"), _refused)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tablepatterns.catalog import ENTRIES, CatalogEntry
 from tools import DATA, ROOT
+from tools.pages.data_file import DataFile
 from tools.pages.homes import recipes_on_pages
-from tools.pages.markdown import folded, introduction, page, table
+from tools.pages.markdown import introduction, page
 from tools.pages.marks import Mark, marks
 
 if sys.version_info >= (3, 11):
@@ -84,25 +85,61 @@ def render() -> str:
         "broken": sum(len(proof.found(test)) for recipe in proof.recipes for test in proof.broken(recipe)),
     }
     elsewhere = recipes_on_pages("guarantees")
-    parts = [_section(proof, recipe, elsewhere.get(recipe)) for recipe in proof.recipes]
-    return page(introduction("guarantees", **numbers), *parts)
+    here = (f"## {name}\n\n{promised(proof, name)}" for name in proof.recipes if name not in elsewhere)
+    return page(introduction("guarantees", recipes_of_patterns=_patterns(elsewhere), **numbers), *here)
 
 
-def _section(proof: Proof, recipe: str, pattern: CatalogEntry | None) -> str:
-    """Return a recipe's guarantees, unless the page of a pattern has them, and the tests that explore them."""
-    here = [table_of(proof, recipe), not_promised(proof, recipe)]
-    if pattern:
-        here = [f"{pattern.guarantee} [Bounds and limits](patterns/{pattern.name}.md#guarantees)."]
-    tests = dict.fromkeys(mark.test for mark in proof.marks if mark.recipe == recipe)
-    broken = proof.broken(recipe)
-    variants = ["Broken variants:", _listed(broken)] if broken else []
-    return "\n\n".join([f"## {recipe}", *here, folded("Tests", _listed(tests), *variants)])
+def _patterns(elsewhere: Mapping[str, CatalogEntry]) -> str:
+    """Return links to the guarantees of patterns."""
+    shown = {pattern.name: pattern for pattern in elsewhere.values()}
+    return ", ".join(f"[{shown[each].title}](patterns/{each}.md#guarantees)" for each in sorted(shown))
 
 
-def table_of(proof: Proof, recipe: str) -> str:
-    """Return a table of a recipe's guarantees, and how far each was explored."""
-    rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
-    return table(("Guaranteed", "Bound", "Schedules run", "Pruned (state already seen)"), rows)
+def promised(proof: Proof, recipe: str) -> str:
+    """Return what a recipe guarantees and what it does not, as lists."""
+    clauses = dict.fromkeys(mark.clause for mark in proof.marks if mark.recipe == recipe)
+    guaranteed = "\n".join(f"- {clause}" for clause in clauses)
+    return f"Guaranteed:\n\n{guaranteed}\n\n{not_promised(proof, recipe)}"
+
+
+def explored() -> Iterator[tuple[str, ...]]:
+    """Yield each guarantee, how far it was explored, and the test."""
+    proof = Proof.read()
+    for recipe in proof.recipes:
+        for mark in (each for each in proof.marks if each.recipe == recipe):
+            yield recipe, *_cells(mark, proof.explored(mark.test)), mark.test
+
+
+def variants() -> Iterator[tuple[str, ...]]:
+    """Yield each test of deliberately broken variants, and the failures that the explorer finds."""
+    proof = Proof.read()
+    for recipe in proof.recipes:
+        for test in proof.broken(recipe):
+            yield recipe, test, str(len(proof.found(test)))
+
+
+def limits_of_recipes() -> Iterator[tuple[str, ...]]:
+    """Yield what each recipe does not promise, with the schedules that show it."""
+    proof = Proof.read()
+    for recipe in proof.recipes:
+        limit = proof.limits[recipe]
+        yield from ((recipe, text, "", "") for text in limit["not"])
+        yield from (
+            (recipe, "the limit that the schedule shows", line, limit["test"]) for line in _schedules(proof, recipe)
+        )
+
+
+def _schedules(proof: Proof, recipe: str) -> list[str]:
+    return proof.found(proof.limits[recipe].get("test", ""))
+
+
+EXPLORED = DataFile(
+    "docs/data/guarantees.tsv",
+    ("Recipe", "Guaranteed", "Bound", "Schedules run", "Pruned (state already seen)", "Test"),
+    explored,
+)
+LIMITED = DataFile("docs/data/limits.tsv", ("Recipe", "Not promised", "Schedule", "Test"), limits_of_recipes)
+VARIANTS = DataFile("docs/data/broken-variants.tsv", ("Recipe", "Test", "Failures found"), variants)
 
 
 def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
@@ -141,9 +178,5 @@ def not_promised(proof: Proof, recipe: str) -> str:
     """Return the limits of a recipe as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
-    lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
+    lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in _schedules(proof, recipe)]
     return "Not promised:\n\n" + "\n".join(lines)
-
-
-def _listed(tests: Iterable[str]) -> str:
-    return "\n".join(f"- `{test}`" for test in tests)

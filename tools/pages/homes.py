@@ -17,6 +17,11 @@ def page_of(pattern: CatalogEntry) -> str | None:
     return path if (DOCS / path).is_file() else None
 
 
+def anchor_of(pattern: CatalogEntry) -> str:
+    """Return the anchor that viewers make of the heading of an entry which only the catalog's page describes."""
+    return re.sub(r"[^a-z -]", "", pattern.title.lower()).replace(" ", "-")
+
+
 def recipes_on_pages(kind: Literal["costs", "guarantees"]) -> dict[str, CatalogEntry]:
     """Return the entry on whose page a recipe's costs or guarantees are, by the name of the recipe."""
     marker = re.compile(rf"<!-- make pages: {kind}(.*?) -->")

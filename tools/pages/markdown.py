@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
-from tools import DATA
+INTRODUCTIONS: Final = Path(__file__).with_name("introductions")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -18,11 +20,6 @@ def rows_of_table(lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def folded(summary: str, *parts: str) -> str:
-    """Return parts that are shown when the reader opens them; they can have no headings."""
-    return "\n\n".join([f"<details><summary>{summary}</summary>", *parts, "</details>"])
-
-
 def between(text: str, name: str, part: str) -> str:
     """Return a text with a new part between the markers of a name."""
     begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"
@@ -31,7 +28,7 @@ def between(text: str, name: str, part: str) -> str:
 
 def introduction(name: str, **numbers: object) -> str:
     """Return the introduction of a page, before its tables."""
-    return (DATA / "introductions" / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
+    return (INTRODUCTIONS / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
 
 
 def page(*parts: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin
@@ -15,9 +14,10 @@ from tablepatterns.key import Key
 from tablepatterns_review.report.json import members
 from tablepatterns_review.result import Reviewed
 from tablepatterns_review.rules import RULES
-from tools import DATA, DOCS
+from tools import DATA
+from tools.pages.data_file import DataFile
 from tools.pages.design_format import as_markdown
-from tools.pages.markdown import folded, table
+from tools.pages.markdown import INTRODUCTIONS, table
 
 PAGE = "docs/review.md"
 EXAMPLE = DATA / "review_example"
@@ -33,41 +33,43 @@ NAMES: dict[Any, str] = {
 
 def render() -> str:
     """Return the page."""
-    text = (DATA / "introductions" / "review.md").read_text(encoding="utf-8")
+    text = (INTRODUCTIONS / "review.md").read_text(encoding="utf-8")
     parts = {
         "example": EXAMPLE.with_suffix(".toml").read_text(encoding="utf-8").strip(),
         "python": EXAMPLE.with_suffix(".py").read_text(encoding="utf-8").strip(),
         "keys": as_markdown().strip(),
         "count": str(len(RULES)),
         "rules": _rules(),
-        "json": folded("The keys", table(("Key", "Value"), _json(Reviewed, ""))),
     }
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part)
     return text
 
 
+def _report_keys() -> Iterator[tuple[str, str]]:
+    """Yield the keys of the report in JSON, with the types and meanings of their values."""
+    for key, value in _json(Reviewed, ""):
+        yield key.strip("`"), value
+
+
+REPORT_KEYS = DataFile("docs/data/review-report.tsv", ("Key", "Value"), _report_keys)
+
+
 def _rules() -> str:
-    """Return the rules: those that share what decides on their severity together, and then the others."""
-    shared = Counter(each.severity for each in RULES.values())
-    rows = {severity: list[tuple[str, ...]]() for severity, count in shared.items() if count > 1}
-    others = list[tuple[str, ...]]()
+    """Return the names of the rules, by what decides on their severity."""
+    names = dict[str, list[str]]()
     for each in RULES.values():
-        row = (f"`{each.name}`", each.finds, _pattern(each.pattern))
-        if each.severity in rows:
-            rows[each.severity].append(row)
-        else:
-            others.append((*row, each.severity))
-    heads = ("Rule", "It finds", "Often better")
-    parts = [f"Severity: {severity}.\n\n{table(heads, found)}" for severity, found in rows.items()]
-    return "\n\n".join([*parts, f"Others:\n\n{table((*heads, 'Severity'), others)}"])
+        names.setdefault(each.severity, []).append(f"`{each.name}`")
+    return table(("Severity", "Rules"), [(severity, ", ".join(found)) for severity, found in names.items()])
 
 
-def _pattern(name: str | None) -> str:
-    if not name:
-        return ""
-    page = f"patterns/{name}.md"
-    return f"[{entry(name).title}]({page})" if (DOCS / page).exists() else entry(name).title
+def rules() -> Iterator[tuple[str, ...]]:
+    """Yield the rules: what each finds, the pattern that is often better, and its severity."""
+    for each in RULES.values():
+        yield each.name, each.finds, entry(each.pattern).title if each.pattern else "", each.severity
+
+
+RULE_TABLE = DataFile("docs/data/review-rules.tsv", ("Rule", "It finds", "Often better", "Severity"), rules)
 
 
 def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:

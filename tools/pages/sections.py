@@ -18,6 +18,7 @@ from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
 from tablepatterns.key import Key
 from tools import DOCS, ROOT
 from tools.pages import api, budgets, guarantees
+from tools.pages.homes import anchor_of, page_of
 from tools.pages.markdown import table
 from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
@@ -83,7 +84,6 @@ class Page:
             "contents": self.contents,
             "names": self.names,
             "api": self.api,
-            "file": self.file,
             "key-formats": self.key_formats,
             "decisions": self.decisions,
             "cosmos": self.cosmos,
@@ -117,7 +117,6 @@ class Page:
             ("In the guide", found.guide),
             ("Here", ", ".join(f"`{name}`" for name in found.classes)),
             ("Notebook", ", ".join(f"`notebooks/{path.name}`" for path in notebooks)),
-            ("Status", found.status),
         ]
         yield "\n".join(f"- **{name}**: {value}" for name, value in rows if value)
 
@@ -144,7 +143,7 @@ class Page:
     def program(self) -> Iterator[str]:
         """Yield a link to the whole program."""
         name = f"code/{self.source.name}"
-        yield f"The blocks above run one after the other. The whole program: [{name}]({name})."
+        yield f"The whole program: [{name}]({name})."
 
     def schedule(self, name: str = "") -> Iterator[str]:
         """Yield a schedule as the explorer prints it."""
@@ -154,24 +153,26 @@ class Page:
             yield f"```text\n{text}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
-        """Yield the guarantees with what was explored, and the limits."""
+        """Yield how much was explored, and links to all guarantees and limits."""
         proof = guarantees.Proof.read()
         known = [name for name in recipes or self.entry.classes if name in proof.recipes]
-        for name in known:
-            if len(known) > 1:
-                yield f"`{name}`:"
-            yield guarantees.table_of(proof, name)
-            yield guarantees.not_promised(proof, name)
         if known:
-            yield "What the columns mean, and which tests explore it: [what is guaranteed](/guarantees.md)."
+            marks = [mark for mark in proof.marks if mark.recipe in known]
+            schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
+            yield (
+                f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure:"
+                " [each guarantee with its bounds and tests](/data/guarantees.tsv),"
+                " [what is not promised](/data/limits.tsv)."
+            )
 
     def costs(self, *recipes: str) -> Iterator[str]:
         """Yield the rows of the budgets."""
         rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
-            yield budgets.table_of(rows)
-            link = "[what each call costs](/costs.md#what-each-call-costs)"
-            yield f"Measured by the engine's ledger in every test run: {link}."
+            # The recipe that the page is about needs no name
+            is_own = {row.recipe for row in rows} == {self.entry.classes[0]}
+            yield budgets.table_of(rows, names_recipes=not is_own)
+            yield "[How this is measured](/costs.md#what-each-call-costs)."
 
     def words(self, found: tuple[str, ...]) -> Iterator[str]:
         """Yield a list."""
@@ -182,7 +183,7 @@ class Page:
         """Yield the patterns that the catalog relates this one to."""
         found = related(self.entry.name)
         if found:
-            yield "\n".join(f"- {self._linked(each)}: {each.summary}" for each in found)
+            yield "; ".join(map(self._linked, found))
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
@@ -206,10 +207,6 @@ class Page:
             yield f"## {title}"
             yield from api.as_markdown(targets)
 
-    def file(self, path: str) -> Iterator[str]:
-        """Yield the text of a file of the repository."""
-        yield f"```python\n{(ROOT / path).read_text(encoding='utf-8').rstrip()}\n```"
-
     def key_formats(self) -> Iterator[str]:
         """Yield the table of the formats of key fields and their order, from the docstring of `Key`."""
         paragraphs = (inspect.getdoc(Key) or "").split("\n\n")
@@ -224,5 +221,4 @@ class Page:
         yield "\n".join(f"- [{title}]({path.name})" for title, path in named)
 
     def _linked(self, found: CatalogEntry) -> str:
-        page = f"patterns/{found.name}.md"
-        return f"[{found.title}](/{page})" if (DOCS / page).exists() else found.title
+        return f"[{found.title}](/{page_of(found) or f'catalog.md#{anchor_of(found)}'})"

@@ -38,7 +38,7 @@ WORDS = {
     "recorded": "recorded",
     "sdk tests": "SDK's tests",
     "sdk source": "SDK's source",
-    "stub": "[CloudStub](https://github.com/Andrei15193/CloudStub)",
+    "stub": "CloudStub",
     "azurite source": "Azurite's source",
     "measured": "measured on Azurite",
     "common": "common knowledge",
@@ -47,14 +47,14 @@ WORDS = {
 
 
 def in_words(evidence: str) -> str:
-    """Return evidence as text for the page.
+    """Return evidence as text for the table.
 
     >>> in_words("docs:lease-blob")
-    '[documented](https://learn.microsoft.com/rest/api/storageservices/lease-blob)'
+    'documented https://learn.microsoft.com/rest/api/storageservices/lease-blob'
     >>> in_words("recorded:2017 and 2020")
     'recorded (2017 and 2020)'
     >>> in_words("azurite#1947")
-    '[Azurite 1947](https://github.com/Azure/Azurite/issues/1947)'
+    'an issue https://github.com/Azure/Azurite/issues/1947'
 
     :raises ValueError: the page does not explain this kind of evidence
     """
@@ -64,9 +64,9 @@ def in_words(evidence: str) -> str:
         return f"recorded ({evidence.removeprefix('recorded:')})"
     if evidence.startswith("docs:"):
         slug = evidence.removeprefix("docs:")
-        return f"[{'documented' if slug in READ else 'documented?'}]({DOCS}{slug})"
+        return f"{'documented' if slug in READ else 'documented?'} {DOCS}{slug}"
     if found := re.fullmatch(r"azurite#(\d+)", evidence):
-        return f"[Azurite {found[1]}]({AZURITE}{found[1]})"
-    if found := re.fullmatch(r"([\w.-]+/([\w.-]+))#(\d+)", evidence):
-        return f"[{found[2]} {found[3]}](https://github.com/{found[1]}/issues/{found[3]})"
+        return f"an issue {AZURITE}{found[1]}"
+    if found := re.fullmatch(r"([\w.-]+/[\w.-]+)#(\d+)", evidence):
+        return f"an issue https://github.com/{found[1]}/issues/{found[2]}"
     raise ValueError(f"evidence of no known kind: {evidence!r}")

@@ -1,42 +1,65 @@
-"""Write the page of evidence, with a row for each behavior, from the rows and the tests."""
+"""Write the page of evidence and its files, with a row for each behavior, from the rows and the tests."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from pathlib import Path
 
 from tools import ROOT
-from tools.pages.fidelity import recordings
+from tools.pages.data_file import DataFile
+from tools.pages.fidelity import recordings, suite
 from tools.pages.fidelity.evidence import in_words
 from tools.pages.fidelity.rows import Row, Section, sections
-from tools.pages.fidelity.suite import Test, deviations, exclusions, tests
-from tools.pages.markdown import folded, introduction, table
+from tools.pages.fidelity.suite import Test, tests
+from tools.pages.markdown import introduction, page, rows_of_table
 
 PAGE = "docs/fidelity-evidence.md"
-_PLACES = {False: "what-differs", True: "what-is-missing"}
-"""Where the summary says what the engine does instead."""
 
 
 def render(root: Path = ROOT) -> str:
     """Return the page for this repository."""
     found = sections()
-    known = _named(root, found)
-    parts = [
+    rows = ((section.part, section.title, str(len(section.rows)), _tests_file(section)) for section in found)
+    return page(
         introduction(
             "fidelity-evidence",
             azurite=azurite_version(root),
             all=len(list(all_rows(found))),
+            subjects=rows_of_table(rows),
             exchanges=f"{recordings.FIGURES['exchanges']:,}",
             compared=f"{recordings.compared():,}",
             set_aside=recordings.set_aside(),
             differences=recordings.differences(),
-        ),
-        *_body(found, known),
-        *_left_out(root),
-    ]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+            deviations=len(suite.deviations(root)),
+            exclusions=len(suite.exclusions(root)),
+        )
+    )
+
+
+def behaviors(root: Path = ROOT) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of all behaviors."""
+    found = sections()
+    known = _named(root, found)
+    for section in found:
+        for row in section.rows:
+            yield row.number, section.part, section.title, *_cells(row, known)
+
+
+def deviations(root: Path = ROOT) -> Iterator[tuple[str, ...]]:
+    """Yield the deviations of Azurite that exclude tests, and those that the comparison ignores."""
+    for mark in sorted(suite.deviations(root).values()):
+        yield "tests/conformance", mark.name, mark.reason
+    for path, exclusion in suite.exclusions(root):
+        yield path, exclusion.name, exclusion.reason
+
+
+BEHAVIORS = DataFile(
+    "docs/data/fidelity-behaviors.tsv",
+    ("Number", "Part", "Subject", "The service", "Engine", "Azurite", "Known from"),
+    behaviors,
+)
+DEVIATIONS = DataFile("docs/data/azurite-deviations.tsv", ("Tests", "Deviation", "What Azurite does"), deviations)
 
 
 def unknown_tests(root: Path) -> list[str]:
@@ -63,41 +86,21 @@ def azurite_version(root: Path) -> str:
     return str(pinned["dependencies"]["azurite"])
 
 
-def _body(found: list[Section], known: Mapping[str, Test]) -> Iterator[str]:
-    for part, within in groupby(found, key=lambda section: section.part):
-        yield f"## {part}"
-        for section in within:
-            yield f"### {section.number}. {section.title}"
-            rows = [_cells(row, known) for row in section.rows]
-            source = f"[Tests of each behavior](data/fidelity/{section.file})"
-            yield folded(
-                f"{len(rows)} behaviors", table(("", "The service", "Engine", "Azurite", "Known from"), rows), source
-            )
+def _tests_file(section: Section) -> str:
+    return f"[{section.file}](data/fidelity/{section.file})"
 
 
 def _cells(row: Row, known: Mapping[str, Test]) -> tuple[str, ...]:
-    engine = "" if row.is_same else f"[{'lacks it' if row.lacks else 'differs'}](fidelity.md#{_PLACES[row.lacks]})"
+    engine = "the same" if row.is_same else f"lacks it: {row.engine}" if row.lacks else f"differs: {row.engine}"
     evidence = ", ".join([*map(in_words, row.evidence), *([] if row.tests else ["not tested"])])
-    return row.number, row.service, engine, _azurite(row, known), evidence
+    return row.service, engine, _azurite(row, known), evidence
 
 
 def _azurite(row: Row, known: Mapping[str, Test]) -> str:
     """Return the behavior of Azurite: as the row states, otherwise from the marks of the row's tests."""
     named = [known[name] for name in row.tests if name in known]
     if row.azurite:
-        return "" if row.azurite == "the same" else row.azurite
+        return row.azurite
     if met := dict.fromkeys(deviation.name for test in named for deviation in test.deviations):
-        return ", ".join(f"*{name}*" for name in met)
-    return "" if any(test.on_azurite for test in named) else "?"
-
-
-def _left_out(root: Path) -> Iterator[str]:
-    yield "## Deviations of Azurite"
-    yield "A conformance test that depends on one of these deviations does not run on Azurite, and names the deviation."
-    marks = deviations(root).values()
-    heads = ("Deviation", "What Azurite does")
-    yield folded(f"{len(marks)} deviations", table(heads, sorted((mark.name, mark.reason) for mark in marks)))
-    yield "The comparison of random operations ignores these differences, or does not send the operation to Azurite."
-    for path, of_file in groupby(exclusions(root), key=lambda found: found[0]):
-        rows = [(each.name, each.reason) for _, each in of_file]
-        yield folded(f"{len(rows)} in <code>{path}</code>", table(heads, rows))
+        return f"deviates: {', '.join(met)}"
+    return "the same" if any(test.on_azurite for test in named) else "no test"
