@@ -146,6 +146,15 @@ def share(value: float) -> str:
     return f"{value * 100:.0f}%"
 
 
+def short_share(value: float) -> str:
+    """Return a share where there is little room.
+
+    >>> short_share(0.0004), short_share(0.023)
+    ('<0.1%', '2.3%')
+    """
+    return share(value).replace("under ", "<")
+
+
 def of_target(value: float) -> str:
     """Return a share of a target in words.
 

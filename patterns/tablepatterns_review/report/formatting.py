@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from tablepatterns.figures import listed, number, of_target, plural, share, sum_of_money, years_from_now
+from tablepatterns.figures import listed, number, of_target, plural, share, sum_of_money, time_of_day, years_from_now
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
 from ..result import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad, Walkthrough
 
+_LITTLE: Final = 0.001
 _DECIDING: Final = 5
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
@@ -86,6 +87,17 @@ def nearest_to_target(reviewed: Reviewed) -> tuple[float, str]:
 def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
     """Return the load of each table, the nearest to its target first."""
     return tuple(sorted(reviewed.heats, key=lambda heat: (-heat.peak / heat.target, heat.table)))
+
+
+def heat_sentence(heat: TableLoad) -> str:
+    """Return how near the busiest partition of a table comes to its target; the table has a load."""
+    busiest = f"“{plain(heat.partitions[0].partition)}”, the busiest partition,"
+    whose = "the current partition" if heat.follows_time else busiest
+    most = heat.peak / heat.target
+    sentence = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
+    if heat.over_target_from is None:
+        return sentence
+    return f"{sentence}, and exceeds it from {time_of_day(heat.over_target_from)}"
 
 
 def target_sentence(reviewed: Reviewed) -> str:

@@ -24,6 +24,8 @@ from .formatting import (
     SEVERITIES,
     deciding,
     effect_of_all,
+    heat_sentence,
+    hottest_first,
     lines,
     name_of,
     nearest_to_target,
@@ -51,6 +53,10 @@ _SECTIONS: Final[Mapping[About, str]] = {
     "account": "heat",
 }
 """The section of the page beside which a finding is shown, by what it is about; the others are about keys."""
+_MAX_ROWS: Final = 24
+_WARM: Final = 0.1
+HEAT: Final = ((1.0, "over", "over the target"), (0.5, "hot", "over half"), (_WARM, "warm", "over a tenth"))
+"""The least share of the target, the class, and its description; less is `cool`."""
 _MARKS: Final = ("read", "returned", "written")
 _ENTITIES: Final = {"examined": "read", "returned": "returned", "written": "written"}
 _BLOBS: Final = {"blob_reads": "blobs read", "blob_writes": "blobs written or listed", "blob_deletes": "blobs deleted"}
@@ -79,6 +85,7 @@ def html(reviewed: Reviewed) -> str:
         calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],
         tables=list(_tables(reviewed.design, simulation)) if simulation else [],
         sheets=sheets(reviewed),
+        heat=heat_chart(reviewed),
         printed=review_sheet(reviewed),
     )
 
@@ -125,6 +132,7 @@ def _environment() -> Environment:
         GUIDE=GUIDE,
         SEVERITIES=SEVERITIES,
         SYMBOLS=SYMBOLS,
+        HEAT=HEAT,
         subject_of=subject_of,
         field_text=_field_text,
         cell_class=_cell_class,
@@ -222,3 +230,58 @@ def _touched(call: Measured) -> str:
 
 def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
     return {mark: list(dict.fromkeys(row for step in steps for row in getattr(step, mark))) for mark in _MARKS}
+
+
+# ------------------------------------------------------------------ the load of the busiest partitions over a day
+
+
+@dataclass(frozen=True)
+class Day:
+    """A day of one partition.
+
+    :param hours: the class of each hour by its highest rate; empty for an hour without load
+    :param peak: the highest load, as a share of the target
+    """
+
+    partition: str
+    hours: tuple[str, ...]
+    peak: str
+
+
+@dataclass(frozen=True)
+class HeatChart:
+    """The days of partitions: a sentence as its title, and how to read it."""
+
+    title: str
+    reading: str
+    rows: tuple[Day, ...]
+
+
+def heat_chart(reviewed: Reviewed) -> HeatChart | None:
+    """Return the chart of the hottest table; None if no table has a load."""
+    heat = next(iter(hottest_first(reviewed)), None)
+    if heat is None or not heat.peak:
+        return None
+    loaded = [partition for partition in heat.partitions if partition.peak]
+    rows = loaded[:_MAX_ROWS]
+    if heat.follows_time:
+        rows.sort(key=lambda partition: (partition.rates.index(partition.peak), partition.partition))
+    left_out = heat.others + len(loaded) - len(rows)
+    verb = "is" if left_out == 1 else "are"
+    more = f" {figures.plural(left_out, 'partition')} with less load {verb} left out." if left_out else ""
+    reading = (
+        "Each row is the day of one partition, by the hour, with its peak at the right, as shares of the target of "
+        f"{figures.number(heat.target)} entities a second. Blank: no load.{more}"
+    )
+    days = (
+        Day(row.partition, heat_classes(row.peaks_by_hour, heat.target), figures.short_share(row.peak / heat.target))
+        for row in rows
+    )
+    return HeatChart(f"{heat_sentence(heat)}.", reading, tuple(days))
+
+
+def heat_classes(rates: Sequence[float], target: float) -> tuple[str, ...]:
+    """Return the class of each rate, by its share of the target; empty if there is no load."""
+    return tuple(
+        next((name for least, name, _ in HEAT if rate / target > least), "cool") if rate > 0 else "" for rate in rates
+    )

@@ -12,7 +12,7 @@ from ..design.model import DEFAULT_PATTERN, part_of
 from ..design.writes import ROUND_TRIP
 from ..plans.estimate import PAGE_READS
 from ..result import LimitUse, Measured, Reviewed, TableLoad
-from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
+from .formatting import class_of, hottest_first, name_of, nearest_to_target, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
 
@@ -57,6 +57,7 @@ class Sheet:
     :param says: a sentence on what it shows; why there are no rows, if there are none
     :param total: the last line, with the totals
     :param notes: how to read the table
+    :param is_fine: whether all of it is as it should be, so that the sentence says enough
     """
 
     name: str
@@ -66,6 +67,7 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     total: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = ()
+    is_fine: bool = False
 
 
 _TONES: Final[dict[QueryClass | None, Tone]] = {
@@ -185,6 +187,7 @@ def _heat(reviewed: Reviewed) -> Sheet:
         columns("Table", "Busiest partition", ">Peak", ">Of target", ">Over target from"),
         tuple(map(_heat_row, hottest_first(reviewed))),
         notes=() if target is None else (f"Peak: entities a second; the target of a partition is {number(target)}.",),
+        is_fine=nearest_to_target(reviewed)[0] <= _NEAR,
     )
 
 
@@ -220,6 +223,7 @@ def _limits(reviewed: Reviewed) -> Sheet:
         columns("Limit", "Where", ">Now", ">After growth", ">Limit", ">Share of limit", "Reached"),
         tuple(_limit(use, horizon) for use in uses),
         notes=(f"After growth: {after}.",) if uses else (),
+        is_fine=not passed,
     )
 
 
@@ -253,6 +257,7 @@ def _consistency(reviewed: Reviewed) -> Sheet:
             "From a simulated crash after each request. Usually: after a write, at "
             f"{number(ROUND_TRIP * 1_000)} ms a request. With a worker: after a crash of the writer, whose lease ends.",
         ),
+        is_fine=not rows,
     )
 
 

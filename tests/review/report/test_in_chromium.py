@@ -23,6 +23,8 @@ WINDOWS = [
 ]
 IN_EVERY_RUN = {*WINDOWS[:3], ("sample", 320), ("clean", PHONE), ("hostile", PHONE)}
 """The windows in which each run looks at a page; nightly runs look at all."""
+LEAST_HOUR = 4.0
+"""Pixels."""
 
 BEYOND = """() => [...document.querySelectorAll('main *')].filter(each => {
   const box = each.getBoundingClientRect();
@@ -73,6 +75,16 @@ def test_nothing_fails_and_nothing_but_the_page_is_asked_for(shown: Shown) -> No
     assert (shown.said, shown.asked) == ([], [shown.url])
 
 
+def test_the_chart_is_drawn_with_a_mark_for_each_hour(shown: Shown) -> None:
+    if shown.width == PAPER or not shown.page.locator("figure").count():
+        return
+    hours = shown.page.eval_on_selector_all(
+        ".day",
+        "days => days.map(day => [...day.querySelectorAll('i')].map(hour => hour.getBoundingClientRect().width))",
+    )
+    assert all(len(day) == 24 and min(day) >= LEAST_HOUR for day in hours)
+
+
 def test_nothing_is_beside_the_page(shown: Shown) -> None:
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= shown.width
     assert shown.page.evaluate(BEYOND) == []
@@ -117,7 +129,7 @@ def test_the_page_follows_the_readers_colours(browser: Browser, pages: dict[str,
     page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(pages["sample"].as_uri())
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    letters = page.evaluate("getComputedStyle(document.querySelector('.verdict')).color")
+    letters = page.evaluate("getComputedStyle(document.querySelector('.day b')).color")
     page.close()
     assert (brightness(background) > 380, brightness(letters) > 380) == (scheme == "light", scheme == "dark")
 
