@@ -22,7 +22,7 @@ from tablepatterns.sdk.table import Table
 
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
-from .export import Decode, ExportOptions, ExportProgress, check_base, export_walk, run_export
+from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
 from .manifest import Export, Manifest, check_format
 from .places import opened, path_between, place_of
 from .restore import (
@@ -130,7 +130,7 @@ class TableTransfer(Pattern[Account_co]):
                 own = identity_of(account), self.table.name, content, options.select
                 options = replace(options, since=check_base(base[1].manifest, *own))
             pool = Pool(account, max_per_second, 1)
-            walk = export_walk(self.table, options, self.decoder(decrypt), pool)
+            walk = ExportWalk.of(self.table, options, self.decoder(decrypt), pool)
             return await run_export(walk, content, pool, workers, progress, base)
 
     @recipe
