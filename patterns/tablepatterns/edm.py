@@ -208,6 +208,13 @@ def _datetime_json(value: datetime) -> str:
     return f'"{value.astimezone(timezone.utc).isoformat(timespec="microseconds")[:26]}Z"'
 
 
+def read_timestamp(text: str) -> datetime:
+    """Return an instant of the service as a datetime, without the seventh digit of its fraction."""
+    if len(text) == 28 and text[27] == "Z":
+        return datetime.fromisoformat(f"{text[:26]}+00:00")
+    return ticks_of(text).datetime()
+
+
 def read_instant(text: str) -> datetime | Ticks:
     """Return an instant of the service as a datetime, or as `Ticks` if the seventh digit of its fraction is not 0."""
     if len(text) == 28 and text[26:] == "0Z":
