@@ -25,6 +25,7 @@ from .compare import Differences
 from .export import ExportProgress
 from .foreign import FileImport
 from .manifest import MANIFEST
+from .places import PREFIX
 from .restore import ImportProgress
 from .transfer import TableTransfer, compare_exports
 
@@ -176,13 +177,19 @@ def _import_file(file: Path, to: str, storage: str | None, **options: Any) -> Re
 
 def compare(
     first: Folder,
-    second: Annotated[str, typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set.")],
+    second: Annotated[
+        str,
+        typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set."),
+    ],
     storage: Target = None,
 ) -> Result:
     """Compare an export with another one, or with a table or a set, by key.
 
     The exit status is 1 if there are differences.
     """
+    if second.startswith(PREFIX):
+        with connect(storage or "env") as account:
+            return _result(compare_exports(first, second, account=account))
     if Path(second).is_dir():
         return _result(compare_exports(first, second))
     transfer: Any = bound_async(transfer_of(second, storage))

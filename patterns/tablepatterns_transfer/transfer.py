@@ -17,7 +17,16 @@ from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, parse
 from tablepatterns.jobs import Workers
 from tablepatterns.rate_limit import Pool
-from tablepatterns.recipe import Account_co, Pattern, check_key_order, finish, identity_of, recipe
+from tablepatterns.recipe import (
+    Account_co,
+    BlockingAccount,
+    Pattern,
+    as_async,
+    check_key_order,
+    finish,
+    identity_of,
+    recipe,
+)
 from tablepatterns.sdk.table import Table
 
 from .compare import Differences, as_stream, differences
@@ -280,13 +289,20 @@ async def _decoded(rows: AsyncIterator[Entity], decode: Decode) -> AsyncIterator
             yield entity
 
 
-def compare_exports(first: str | Path, second: str | Path) -> Differences:
+def compare_exports(first: str | Path, second: str | Path, *, account: BlockingAccount | None = None) -> Differences:
     """Return how the second of two exports differs from the first.
 
+    :param first: a folder, or a place in a container, as for `TableTransfer.export`
+    :param account: that of the container; None for folders
     :raises BadExport: one of them is incomplete or was changed
     """
-    exports = [Export.open(Path(folder)) for folder in (first, second)]
-    if exports[0].manifest.content != exports[1].manifest.content:
-        raise BadInput("second", str(second), "one has rows and one entities", "compare exports of the same kind")
-    old, new = (as_stream(export.all_rows()) for export in exports)
-    return finish(differences(old, new))
+
+    async def compare() -> Differences:
+        own = None if account is None else as_async(account)
+        async with opened(own, first) as old, opened(own, second) as new:
+            if old.manifest.content != new.manifest.content:
+                rule = "one has rows and one entities"
+                raise BadInput("second", str(second), rule, "compare exports of the same kind")
+            return await differences(as_stream(old.all_rows()), as_stream(new.all_rows()))
+
+    return finish(compare())
