@@ -52,7 +52,10 @@ class ForeignRow(NamedTuple):
 
 
 def read_foreign(path: Path) -> Iterator[ForeignRow]:
-    """Yield the rows of a file, which has the names of properties in its header or schema."""
+    """Yield the rows of a file, which has the names of properties in its header or schema.
+
+    Empty cells of CSV, which has no other null, are left out.
+    """
     return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
 
 
@@ -70,7 +73,8 @@ def check_columns(path: Path, entity_set: Any) -> None:
     known = None if adapter is None else set(adapter.model.members)
     for name in names:
         if not name or names.count(name) > 1:
-            raise BadInput("file", str(path), f"it has several columns {name!r}", "give each column a name of its own")
+            rule = f"it has several columns {name!r}" if name else "a column has no name"
+            raise BadInput("file", str(path), rule, "give each column a name of its own")
         if known is not None and name not in known and not name.endswith(_TYPE):
             hint = "rename it, or import to a set without a model"
             raise BadInput("file", str(path), f"the model has no field for the column {name!r}", hint)
@@ -111,7 +115,7 @@ def _read_csv(path: Path) -> Iterator[ForeignRow]:
                 elif any("\udc80" <= char <= "\udcff" for cell in cells if not cell.isascii() for char in cell):
                     yield ForeignRow(number, "".join(lines), "it is not UTF-8")
                 else:
-                    yield ForeignRow(number, dict(zip(names, cells, strict=True)))
+                    yield ForeignRow(number, {name: cell for name, cell in zip(names, cells, strict=True) if cell})
     finally:
         csv.field_size_limit(limit)
 
@@ -135,9 +139,9 @@ class RowConverter:
         self._record = None if adapter is None else adapter.model.record
 
     def entity(self, cells: Mapping[str, Any]) -> Any:
-        """Return the entity of a row; an empty cell is no property."""
+        """Return the entity of a row; null is no property."""
         types = {name.removesuffix(_TYPE): cells[name] for name in cells if name.endswith(_TYPE)}
-        filled = {name: value for name, value in cells.items() if not name.endswith(_TYPE) and value not in ("", None)}
+        filled = {name: value for name, value in cells.items() if not name.endswith(_TYPE) and value is not None}
         if self._record is None:
             return {name: self._value(name, value, types.get(name)) for name, value in filled.items()}
         codecs = {name: member.codec for name, member in self._record.members.items()}

@@ -128,7 +128,7 @@ def test_a_line_of_other_form_is_rejected_whole(tmp_path: Path, line: bytes, rea
     ("header", "reason"),
     [
         ("Department,EmployeeId,Name,Name\n", "several columns 'Name'"),
-        ("Department,EmployeeId,\n", "several columns ''"),
+        ("Department,EmployeeId,\n", "a column has no name"),
         ("Department,Name\n", "needs a column 'EmployeeId'"),
         ("", "needs a column 'Department'"),
     ],
@@ -206,12 +206,14 @@ def test_parquet_keeps_its_types_and_odd_values_are_rejected(tmp_path: Path) -> 
         "Number": pa.array(numbers, pa.uint64()),
         "At": [at] * 4,
         "Tags": [None, None, None, ["a"]],
+        "Note": ["", None, "", ""],
     }
     pq.write_table(pa.table(columns), tmp_path / "staff.parquet")
     report = TableTransfer(entities.account, entities).import_file(tmp_path / "staff.parquet")
     assert report == FileImport(4, 2, 2)
     assert [row["Number"] for row in stored(entities)] == [1, Int64(2**40)]
     assert stored(entities)[0]["At"] == at
+    assert [row.get("Note") for row in stored(entities)] == ["", None]
     rejects = (tmp_path / "staff.parquet.rejects.jsonl").read_text("ascii").splitlines()
     assert [json.loads(line)["number"] for line in rejects] == [3, 4]
 

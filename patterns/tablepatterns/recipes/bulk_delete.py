@@ -108,21 +108,21 @@ class BulkDelete(Pattern[Account_co]):
         if condition is None and not key_fields:
             rule = "it needs a filter or key fields"
             raise BadInput("where", where, rule, "to delete everything, delete the table")
-        matching = rows_filter(self.entity_set, condition, key_fields, allow)
+        rows, matching = derived_rows(self.entity_set), rows_filter(self.entity_set, condition, key_fields, allow)
 
         async def delete_page(page: TablePage) -> Deleted:
-            partitions: dict[str | None, list[Entity]] = {}
-            for row in page.rows:
-                entity = await entity_of(self.entity_set, row)
-                if entity is not None:
-                    partitions.setdefault(entity.partition_key, []).append(entity)
+            partitions: dict[str, list[Entity]] = {}
+            for row in filter(rows.is_primary, page.rows):
+                partitions.setdefault(row["PartitionKey"], []).append(row)
             report = Deleted()
-            for entities in partitions.values():
-                for start in range(0, len(entities), self._most):
-                    report += await self._delete(entities[start : start + self._most], retry_for)
+            for partition in partitions.values():
+                for start in range(0, len(partition), self._most):
+                    # Large properties are read here, of one transaction at a time
+                    batch = [await entity_of(self.entity_set, row) for row in partition[start : start + self._most]]
+                    report += await self._delete([entity for entity in batch if entity is not None], retry_for)
             return report
 
-        name = walk_name("delete", derived_rows(self.entity_set), str(matching))
+        name = walk_name("delete", rows, str(matching))
         walk = Walk(name, [SelectedRows(self.entity_set.table, matching)], delete_page, Deleted())
         return await walk.run(self._pool, resume, progress, workers, call)
 
