@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from uuid import UUID
 
+from tablepatterns.argument_types import check_has_run
 from tablepatterns.edm import FROM_JSON, Int64
 from tablepatterns.entity_set.internals import adapter_or_none
 from tablepatterns.errors import BadInput, EntityAlreadyExists, LoadInterrupted, TablePatternsError, message_of
@@ -64,7 +65,7 @@ def check_columns(path: Path, entity_set: Any) -> None:
     try:
         if path.suffix.lower() == ".csv":
             with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-                names = next(csv.reader(file, strict=True), [])
+                names = next(csv.reader(file, strict=True), list[str]())
         else:
             names = arrow()[1].read_schema(path).names
     except (csv.Error, ValueError) as error:
@@ -96,7 +97,7 @@ def _read_csv(path: Path) -> Iterator[ForeignRow]:
         # Bytes that are not UTF-8 become lone surrogates, for which only their row is rejected
         with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             reader = csv.reader(remembered(file), strict=True)
-            names = next(reader, [])
+            names = next(reader, list[str]())
             while True:
                 number = reader.line_num + 1
                 lines.clear()
@@ -155,8 +156,9 @@ class RowConverter:
             return _key_value(name, self._key.formats[name], value)
         if isinstance(value, str) and stated:
             return _stated_value(value, stated)
-        is_large = type(value) is int and not INT32_MIN <= value <= INT32_MAX
-        return Int64(value) if is_large else value
+        if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
+            return Int64(value)
+        return value
 
 
 def _stored_value(codec: Any, value: Any) -> Any:
@@ -290,5 +292,5 @@ async def import_foreign(
         written += await write(page)
         report = FileImport(report.rows, written, rejects.count)
         if progress is not None:
-            progress(report)
+            check_has_run("progress", progress(report))
     return report

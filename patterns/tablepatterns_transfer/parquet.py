@@ -85,7 +85,7 @@ class ParquetWriter:
         start, names = len(self._timestamps), tuple(rows[0])
         if all(map(names.__eq__, map(tuple, rows))):
             # Most tables have rows of one kind, and this takes a fraction of the time
-            for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True):
+            for name, values in zip(names, zip(*[row.values() for row in rows], strict=True), strict=True):
                 self._append(name, start, values)
         else:
             for at, row in enumerate(rows, start):
@@ -144,14 +144,15 @@ class ParquetWriter:
         self._writer.write_table(self._pa.table([*columns, self._timestamps, exact], schema=self._schema))
         self._start_group()
 
-    def _cell(self, value: Any, kind: type, name: str, at: int) -> Any:
+    def _cell(self, value: object, kind: type, name: str, at: int) -> Any:
         if value is None or type(value) is kind:
             return value
-        if isinstance(value, Ticks) or _column_type(type(value)) is not kind:
+        has_column = _column_type(type(value)) is kind
+        if isinstance(value, Ticks) or not has_column:
             self._inexact.setdefault(at, {})[name] = value
-        if isinstance(value, Ticks) and kind is datetime:
+        if isinstance(value, Ticks) and has_column:
             return value.datetime()
-        return value if _column_type(type(value)) is kind else None
+        return value if has_column else None
 
 
 def read_parquet(path: Path) -> Iterator[Entity]:

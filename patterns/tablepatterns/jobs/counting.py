@@ -9,6 +9,7 @@ from functools import partial
 from math import inf, isfinite
 from typing import Any
 
+from ..argument_types import check_has_run
 from ..entity_set.derived import keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import as_stored, primary_layout, rows_filter
@@ -96,7 +97,11 @@ async def count(
     name = f"count {entity_set.table.name.lower()} {entity_set.key!r} {matching} {sorted(sum_of)} {by_partition}"
     readers = [SelectedRows(entity_set.table, matching, layout.selected(sum_of))]
     call = partial(count, where=where, sum_of=sum_of, by_partition=by_partition)
-    report_rounded = None if progress is None else lambda report: progress(_rounded(report))
+
+    def report_rounded(report: Counts) -> None:
+        if progress is not None:
+            check_has_run("progress", progress(_rounded(report)))
+
     return _rounded(await Walk(name, readers, count_page, Counts()).run(pool, resume, report_rounded, workers, call))
 
 
