@@ -193,6 +193,18 @@ def test_entities_that_match_a_filter_are_deleted_after_asking(module: Any) -> N
     assert run(f"count {module.__name__}:plain").stdout == "20 entities\n"
 
 
+def test_the_rate_of_a_deletion_is_that_of_entities(module: Any) -> None:
+    command, before = (
+        f"bulk-delete {module.__name__}:plain --yes --max-per-second 10",
+        module.storage.engine.clock.now(),
+    )
+    for number in range(100, 350):
+        module.plain.insert({"Department": "Sales", "EmployeeId": number})
+    assert run(command, "--where", "EmployeeId ge 100").exit_code == 0
+    # Three transactions, evenly spaced
+    assert 20 <= (module.storage.engine.clock.now() - before) / 10_000_000 < 25
+
+
 @pytest.mark.parametrize("where", ["", "  "])
 def test_a_blank_filter_deletes_nothing(module: Any, where: str) -> None:
     result = run(f"bulk-delete {module.__name__}:plain --yes", "--where", where)
