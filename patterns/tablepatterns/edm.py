@@ -208,12 +208,16 @@ def _datetime_json(value: datetime) -> str:
     return f'"{value.astimezone(timezone.utc).isoformat(timespec="microseconds")[:26]}Z"'
 
 
+def read_timestamp(text: str) -> datetime:
+    """Return an instant of the service as a datetime, without the seventh digit of its fraction."""
+    is_usual = text[-1:] == "Z" and len(text) in (20, 28)
+    return datetime.fromisoformat(f"{text[:-1][:26]}+00:00") if is_usual else ticks_of(text).datetime()
+
+
 def read_instant(text: str) -> datetime | Ticks:
     """Return an instant of the service as a datetime, or as `Ticks` if the seventh digit of its fraction is not 0."""
-    if len(text) == 28 and text[26:] == "0Z":
-        return datetime.fromisoformat(f"{text[:26]}+00:00")
-    if len(text) == 20 and text[19] == "Z":
-        return datetime.fromisoformat(f"{text[:19]}+00:00")
+    if text[26:] == "0Z" or (len(text) == 20 and text[19] == "Z"):
+        return read_timestamp(text)
     if text[-1:] != "Z":
         raise ValueError(text)
     ticks = ticks_of(text)

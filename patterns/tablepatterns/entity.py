@@ -26,7 +26,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, instant_of, ticks_of, type_of, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, instant_of, read_timestamp, ticks_of, type_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -84,7 +84,7 @@ class Entity(dict[str, Any]):
         """When the service last changed the entity; None if it was not stored yet, or if unknown."""
         timestamp = self._timestamp
         if isinstance(timestamp, str):
-            timestamp = self._timestamp = ticks_of(timestamp).datetime()
+            timestamp = self._timestamp = read_timestamp(timestamp)
         elif timestamp is None and self.etag is not None:
             timestamp = self._timestamp = timestamp_of(self.etag)
         return timestamp

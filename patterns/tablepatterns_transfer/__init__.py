@@ -6,6 +6,7 @@ Nothing else in the library imports this package.
 from .compare import Differences
 from .errors import BadExport, ImportDiffers
 from .export import ExportProgress
+from .foreign import FileImport
 from .frames import to_arrow, to_pandas
 from .manifest import Export, FileEntry, Manifest
 from .restore import ImportProgress
@@ -17,6 +18,7 @@ __all__ = [
     "Export",
     "ExportProgress",
     "FileEntry",
+    "FileImport",
     "ImportDiffers",
     "ImportProgress",
     "Manifest",

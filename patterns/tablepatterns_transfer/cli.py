@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from tablepatterns.cli.declared import load, run
 from tablepatterns.cli.output import FAILED, DryRun, Result, command
 from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
 from tablepatterns.entity_set.entity_set import EntitySet
+from tablepatterns.errors import BadInput
 from tablepatterns.figures import count, counted
 from tablepatterns.filters import parse
 from tablepatterns.recipe import bound_async
@@ -21,7 +23,9 @@ from tablepatterns.storage import connect
 
 from .compare import Differences
 from .export import ExportProgress
+from .foreign import FileImport
 from .manifest import MANIFEST
+from .places import PREFIX
 from .restore import ImportProgress
 from .transfer import TableTransfer, compare_exports
 
@@ -29,6 +33,9 @@ _SHOWN = 10
 
 Name = Annotated[str, typer.Argument(metavar="TABLE|MODULE:SET", help="The table, or a set such as app:employees.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the export.")]
+Source = Annotated[
+    Path, typer.Argument(metavar="DIR|FILE", help="The folder of an export; or a .csv or .parquet file, for a set.")
+]
 
 
 class Format(str, Enum):
@@ -103,12 +110,15 @@ def export(
 
 
 def restore(
-    folder: Folder,
+    folder: Source,
     to: Annotated[str, typer.Option(metavar="TABLE|MODULE:SET", help="The table or the set to write to.")],
     storage: Target = None,
     if_exists: Annotated[
         IfExists, typer.Option(help="What to do with a row that exists with other values.")
     ] = IfExists.FAIL,
+    rejects: Annotated[
+        Path | None, typer.Option(help="The file for rows of FILE that do not fit; by default, FILE.rejects.jsonl.")
+    ] = None,
     max_per_second: Rate = None,
     max_concurrency: Concurrency = 8,
     workers: Processes = None,
@@ -118,7 +128,14 @@ def restore(
     """Check an export, write its rows to a table or a set, and compare them with what is stored then.
 
     If it is interrupted, run the same command again. A dry run checks the export, and compares it with what is stored.
+    Of a file of another program, rows that do not fit the set are written to a file; the exit status is 1 if there are
+    any.
     """
+    if folder.is_file():
+        if workers or dask:
+            raise BadInput("--workers", str(folder), "a file is read in one process", "leave it out, or split the file")
+        pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
+        return _import_file(folder, to, storage, if_exists=if_exists.value, rejects=rejects, dry_run=dry_run, **pace)
     if dry_run:
         return compare(folder, to, storage)
     transfer: Any = bound_async(transfer_of(to, storage))
@@ -141,15 +158,38 @@ def restore(
     return Result({"rows": report.rows, "written": report.written}, (line,))
 
 
+def _import_file(file: Path, to: str, storage: str | None, **options: Any) -> Result:
+    transfer: Any = bound_async(transfer_of(to, storage))
+    done: dict[str, dict[str, int]] = {}
+
+    def keep(report: FileImport) -> None:
+        done["import"] = asdict(report)
+
+    report = run_or_report(transfer.import_file(file, progress=keep, **options), done, transfer.account)
+    fitting = "fit" if options["dry_run"] else f"are in {transfer.table.name}"
+    place = options["rejects"] or f"{file}.rejects.jsonl"
+    where = f", see {place}" if report.rejected and not options["dry_run"] else ""
+    line = (
+        f"{count(report.written)} of {counted(report.rows, 'row')} {fitting}, {count(report.rejected)} rejected{where}"
+    )
+    return Result(asdict(report), (line,), FAILED if report.rejected else 0)
+
+
 def compare(
     first: Folder,
-    second: Annotated[str, typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set.")],
+    second: Annotated[
+        str,
+        typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set."),
+    ],
     storage: Target = None,
 ) -> Result:
     """Compare an export with another one, or with a table or a set, by key.
 
     The exit status is 1 if there are differences.
     """
+    if second.startswith(PREFIX):
+        with connect(storage or "env") as account:
+            return _result(compare_exports(first, second, account=account))
     if Path(second).is_dir():
         return _result(compare_exports(first, second))
     transfer: Any = bound_async(transfer_of(second, storage))

@@ -16,11 +16,12 @@ from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs import Workers
-from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
+from tablepatterns.jobs.ranges import PageReader, SelectedRows
+from tablepatterns.jobs.walk import RangeWalk, TablePage, WalkReport
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import finish, identity_of
-from tablepatterns.sdk.table import Page, Table
+from tablepatterns.sdk.table import Table
 
 from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest
 from .places import Place, place_of
@@ -55,36 +56,28 @@ class ExportOptions:
 
 
 @dataclass(frozen=True)
-class _Selected:
-    """Reads what is to be exported of a table."""
-
-    table: Table
-    options: ExportOptions
-
-    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        select = self.options.select
-        if size == 1:
-            # A probe for keys: with the conditions, the service might read many rows to find one
-            return await self.table.page(where, size=1, token=token, select=SYSTEM_PROPERTIES[:2])
-        since = None if self.options.since is None else prop("Timestamp") >= self.options.since
-        for condition in (self.options.where, since):
-            if condition is not None:
-                where = condition if where is None else where & condition
-        names = None if select is None else [*SYSTEM_PROPERTIES, *select]
-        return await self.table.page(where, size=size, token=token, select=names)
-
-
-@dataclass(frozen=True)
-class ExportWalk(Walk[ExportProgress]):
+class ExportWalk(RangeWalk[ExportProgress]):
     """Writes the rows of each range to a file.
 
     :param decode: for entities of a set; None for rows
     """
 
+    name: str
+    tables: Sequence[PageReader]
+    nothing: ExportProgress
     table: Table
     options: ExportOptions
     decode: Decode | None
     pool: Pool
+
+    @classmethod
+    def of(cls, table: Table, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
+        """Return the work of an export."""
+        # The changes of a table are exported without another filter
+        where = options.where if options.since is None else prop("Timestamp") >= options.since
+        select = None if options.select is None else [*SYSTEM_PROPERTIES, *options.select]
+        rows = SelectedRows(table, where, select)
+        return cls(f"export {table.name}", [rows], ExportProgress(), table, options, decode, pool)
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
         """Write the rows of some pages to one file; none if there are no rows."""
@@ -112,24 +105,10 @@ class ExportWalk(Walk[ExportProgress]):
         return ExportProgress(file.rows, (file,))
 
 
-def export_walk(table: Table, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
-    """Return the work of an export."""
-
-    async def write_page(page: TablePage) -> ExportProgress:
-        async def pages() -> AsyncIterator[TablePage]:
-            yield page
-
-        return await walk.process_pages(pages())
-
-    name, tables = f"export {table.name}", [_Selected(table, options)]
-    walk = ExportWalk(name, tables, write_page, ExportProgress(), table, options, decode, pool)
-    return walk
-
-
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    walk = export_walk(transfer.table, options, transfer.decoder(options.decrypt), pool)
+    walk = ExportWalk.of(transfer.table, options, transfer.decoder(options.decrypt), pool)
     return walk.run(pool, None, None, how["workers"])
 
 

@@ -1,8 +1,8 @@
 """Rows as Parquet, for DuckDB, pandas, polars and Spark; needs the extra `parquet`.
 
-A file has the columns of its first 20,000 rows. What a column cannot hold exactly, such as a value of another type, a
-property that only later rows have, or an instant with a part of a microsecond, is in the column `$exact`, as a line of
-JSON that overrides the columns. So a file is written in one pass, and reads back exactly.
+A file has the columns of its first 20,000 rows, at most 1,000. What a column cannot hold exactly, such as a value of
+another type, a property that only later rows have, or an instant with a part of a microsecond, is in the column
+`$exact`, as a line of JSON that overrides the columns. So a file is written in one pass, and reads back exactly.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from datetime import datetime
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final
 from uuid import UUID
 
-from tablepatterns.edm import Int64, Ticks, type_of
+from tablepatterns.edm import KINDS, Int64, Ticks
 from tablepatterns.entity import Entity
 from tablepatterns.extras import importing
 
@@ -28,6 +29,8 @@ _EDM: Final = b"edm"
 _FROM_ARROW: Final[Mapping[bytes, Callable[[Any], Any]]] = {b"Int64": Int64, b"UUID": UUID}
 _ROWS_OF_A_GROUP: Final = 20_000
 _ROWS_OF_A_BATCH: Final = 1_000
+_MOST_COLUMNS: Final = 1_000
+"""Programs that use data as names of properties would make millions."""
 
 
 @cache
@@ -53,10 +56,10 @@ def arrow_types() -> Mapping[type, Any]:
     }
 
 
-def _column_type(value: object) -> type:
-    """Return the type of the column that can hold a value, at least roughly."""
-    kind = type_of(value)
-    return datetime if kind is Ticks else kind
+def _column_type(kind: type) -> type:
+    """Return the type of the column that can hold values of a type, at least roughly."""
+    own: type = next(base for base in kind.__mro__ if base in KINDS)
+    return datetime if own is Ticks else own
 
 
 class ParquetWriter:
@@ -67,14 +70,29 @@ class ParquetWriter:
     def __init__(self, path: Path) -> None:
         self._pa, self._pq = arrow()
         self._path = path
-        self._columns: dict[str, type] = {}
+        self._types: dict[str, type] = {}
         self._writer: Any = None
-        self._rows: list[Entity] = []
+        self._start_group()
+
+    def _start_group(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in self._types}
+        self._timestamps: list[datetime | None] = []
+        self._inexact: dict[int, dict[str, Any]] = {}
+        """By the number of the row: what no column can hold exactly."""
 
     def write(self, rows: Sequence[Entity]) -> None:
         """Append rows."""
-        self._rows += rows
-        if len(self._rows) >= _ROWS_OF_A_GROUP:
+        start, names = len(self._timestamps), tuple(rows[0])
+        if all(map(names.__eq__, map(tuple, rows))):
+            # Most tables have rows of one kind, and this takes a fraction of the time
+            for name, values in zip(names, zip(*[row.values() for row in rows], strict=True), strict=True):
+                self._append(name, start, values)
+        else:
+            for at, row in enumerate(rows, start):
+                for name, value in row.items():
+                    self._append(name, at, (value,))
+        self._timestamps += [row.timestamp for row in rows]
+        if len(self._timestamps) >= _ROWS_OF_A_GROUP:
             self._flush()
 
     def close(self) -> None:
@@ -83,54 +101,58 @@ class ParquetWriter:
         if self._writer is not None:
             self._writer.close()
 
+    def _append(self, name: str, at: int, values: Sequence[Any]) -> None:
+        """Append values of a property, of the row `at` and those after it."""
+        column = self._columns.get(name)
+        if column is None and self._writer is None and len(self._columns) < _MOST_COLUMNS:
+            column = self._columns[name] = []
+        if column is None:
+            for number, value in enumerate(values, at):
+                self._inexact.setdefault(number, {})[name] = value
+            return
+        column += [None] * (at - len(column))
+        column += values
+
     def _begin(self) -> Any:
-        kinds: dict[str, Counter[type]] = {}
-        for row in self._rows:
-            for name, value in row.items():
-                kinds.setdefault(name, Counter())[_column_type(value)] += 1
-        self._columns = {name: counter.most_common(1)[0][0] for name, counter in kinds.items()}
+        for name, values in self._columns.items():
+            kinds = Counter[type]()
+            for kind, number in Counter(map(type, values)).items():
+                if kind is not NoneType:
+                    kinds[_column_type(kind)] += number
+            self._types[name] = kinds.most_common(1)[0][0]
         pa, types = self._pa, arrow_types()
-        fields = [pa.field(name, types[kind], metadata={_EDM: kind.__name__}) for name, kind in self._columns.items()]
+        fields = [pa.field(name, types[kind], metadata={_EDM: kind.__name__}) for name, kind in self._types.items()]
         self._schema = pa.schema([*fields, pa.field("Timestamp", types[datetime]), pa.field(EXACT, types[str])])
         return self._pq.ParquetWriter(self._path, self._schema, compression="zstd")
 
     def _flush(self) -> None:
-        if not self._rows:
+        count = len(self._timestamps)
+        if not count:
             return
         if self._writer is None:
             self._writer = self._begin()
         columns: list[list[Any]] = []
-        inexact: dict[int, dict[str, Any]] = {}
-        for name, kind in self._columns.items():
-            values = [row.get(name) for row in self._rows]
-            if not {type(value) for value in values} <= {kind, type(None)}:
-                values = [self._cell(value, kind, name, at, inexact) for at, value in enumerate(values)]
+        for name, kind in self._types.items():
+            values = self._columns[name] + [None] * (count - len(self._columns[name]))
+            if not set(map(type, values)) <= {kind, NoneType}:
+                values = [self._cell(value, kind, name, at) for at, value in enumerate(values)]
             columns.append([None if value is None else str(value) for value in values] if kind is UUID else values)
-        for at, row in enumerate(self._rows):
-            if not self._columns.keys() >= row.keys():
-                more = {name: value for name, value in row.items() if name not in self._columns}
-                inexact.setdefault(at, {}).update(more)
-        columns.append([row.timestamp for row in self._rows])
-        columns.append([self._exact(row, inexact.get(at)) for at, row in enumerate(self._rows)])
-        self._writer.write_table(self._pa.table(columns, schema=self._schema))
-        self._rows = []
+        exact: list[str | None] = [None] * count
+        for at, properties in self._inexact.items():
+            keys = {name: self._columns[name][at] for name in ("PartitionKey", "RowKey")}
+            exact[at] = line_of(Entity(keys | properties))
+        self._writer.write_table(self._pa.table([*columns, self._timestamps, exact], schema=self._schema))
+        self._start_group()
 
-    @staticmethod
-    def _exact(row: Entity, inexact: dict[str, Any] | None) -> str | None:
-        keys = {"PartitionKey": row["PartitionKey"], "RowKey": row["RowKey"]}
-        return None if inexact is None else line_of(Entity(keys | inexact))
-
-    @staticmethod
-    def _cell(value: Any, kind: type, name: str, at: int, inexact: dict[int, dict[str, Any]]) -> Any:
+    def _cell(self, value: object, kind: type, name: str, at: int) -> Any:
         if value is None or type(value) is kind:
             return value
-        if isinstance(value, Ticks) and kind is datetime:
-            inexact.setdefault(at, {})[name] = value
+        has_column = _column_type(type(value)) is kind
+        if isinstance(value, Ticks) or not has_column:
+            self._inexact.setdefault(at, {})[name] = value
+        if isinstance(value, Ticks) and has_column:
             return value.datetime()
-        if _column_type(value) is kind:
-            return value
-        inexact.setdefault(at, {})[name] = value
-        return None
+        return value if has_column else None
 
 
 def read_parquet(path: Path) -> Iterator[Entity]:

@@ -18,7 +18,7 @@ from tablepatterns.sdk.container import Container
 from .errors import BadExport
 from .manifest import MANIFEST, Export, FileEntry, Manifest, hidden
 
-_PREFIX: Final = "container:"
+PREFIX: Final = "container:"
 
 
 class Folder:
@@ -72,7 +72,7 @@ class BlobFolder:
         self.prefix = prefix
 
     def __str__(self) -> str:
-        return f"{_PREFIX}{self.container.name}/{self.prefix}"
+        return f"{PREFIX}{self.container.name}/{self.prefix}"
 
     @contextmanager
     def workspace(self) -> Generator[Path, None, None]:
@@ -114,12 +114,12 @@ class BlobFolder:
 Place: TypeAlias = Folder | BlobFolder
 
 
-def place_of(account: Account, name: str | Path) -> Place:
+def place_of(account: Account | None, name: str | Path) -> Place:
     """Return the place that a caller names."""
     text = str(name)
-    if not text.startswith(_PREFIX):
+    if not text.startswith(PREFIX):
         return Folder(Path(name))
-    container, _, prefix = text.removeprefix(_PREFIX).partition("/")
+    container, _, prefix = text.removeprefix(PREFIX).partition("/")
     if not container or not prefix or posixpath.normpath(prefix) != prefix or prefix.startswith(("/", "..")):
         rule = "a place in a container is container:NAME/PATH, without . and .. in the path"
         raise BadInput("folder", text, rule, "name it as in container:backups/monday")
@@ -139,7 +139,7 @@ def path_between(place: Place, base: Place) -> str:
 
 
 @asynccontextmanager
-async def opened(account: Account, name: str | Path) -> AsyncGenerator[Export, None]:
+async def opened(account: Account | None, name: str | Path) -> AsyncGenerator[Export, None]:
     """Yield a checked export; that of a container, with those that it continues, from a temporary folder."""
     place = place_of(account, name)
     if isinstance(place, Folder):

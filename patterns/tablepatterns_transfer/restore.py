@@ -150,10 +150,13 @@ class SetLoader:
         self._load: Any = BulkLoad(entity_set)
 
     async def load(self, rows: Sequence[Entity]) -> int:
-        """Write entities; an equal one that exists stays as it is."""
-        for _ in rows:
+        """Write the entities in rows."""
+        return await self.write([entity for row in rows if (entity := await self._entity(row)) is not None])
+
+    async def write(self, entities: Sequence[Any]) -> int:
+        """Write the fields of entities, or instances of the set's model; an equal entity that exists stays as it is."""
+        for _ in entities:
             await self._pool.pace.turn()
-        entities = [entity for row in rows if (entity := await self._entity(row)) is not None]
         if self._replaces:
             loaded = await self._load.load(entities, mode="insert_or_replace")
         else:

@@ -17,12 +17,22 @@ from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, parse
 from tablepatterns.jobs import Workers
 from tablepatterns.rate_limit import Pool
-from tablepatterns.recipe import Account_co, Pattern, check_key_order, finish, identity_of, recipe
+from tablepatterns.recipe import (
+    Account_co,
+    BlockingAccount,
+    Pattern,
+    as_async,
+    check_key_order,
+    finish,
+    identity_of,
+    recipe,
+)
 from tablepatterns.sdk.table import Table
 
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
-from .export import Decode, ExportOptions, ExportProgress, check_base, export_walk, run_export
+from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
+from .foreign import FileImport, Rejects, import_foreign
 from .manifest import Export, Manifest, check_format
 from .places import opened, path_between, place_of
 from .restore import (
@@ -71,6 +81,7 @@ class TableTransfer(Pattern[Account_co]):
         super().__init__(account)
         check_key_order(account, "an export is")
         self.entity_set: Any = None if isinstance(table, str) else table.without_model()
+        self._typed_set: Any = None if isinstance(table, str) else table
         self.table: Table = account.table(table) if isinstance(table, str) else table.table
 
     @recipe
@@ -130,7 +141,7 @@ class TableTransfer(Pattern[Account_co]):
                 own = identity_of(account), self.table.name, content, options.select
                 options = replace(options, since=check_base(base[1].manifest, *own))
             pool = Pool(account, max_per_second, 1)
-            walk = export_walk(self.table, options, self.decoder(decrypt), pool)
+            walk = ExportWalk.of(self.table, options, self.decoder(decrypt), pool)
             return await run_export(walk, content, pool, workers, progress, base)
 
     @recipe
@@ -188,6 +199,47 @@ class TableTransfer(Pattern[Account_co]):
         async with opened(self.account, folder) as export:
             return await self._compare(export)
 
+    @recipe
+    async def import_file(
+        self,
+        file: str | Path,
+        *,
+        rejects: str | Path | None = None,
+        if_exists: Literal["fail", "replace"] = "fail",
+        dry_run: bool = False,
+        progress: Callable[[FileImport], None] | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+    ) -> FileImport:
+        """Import a CSV or Parquet file of another program to a set; a row that does not fit is rejected, with a reason.
+
+        Each column is a property; empty cells of a CSV file and nulls are left out. In a CSV file, fields of the key
+        have the types of their formats, and other fields those of the set's model; without a model they are text,
+        unless a column `Age@type` has the type of `Age`, such as `Edm.Int32`. An import has no token: after an
+        interruption, run it again; rows that are stored already stay as they are.
+
+        Cost: that of `BulkLoad`; a page of 1,000 rows with one that exists with other values is written in parts.
+
+        :param file: its name ends with .csv, in UTF-8 with a header, or with .parquet, which needs the extra `parquet`
+        :param rejects: where rejected rows are written, as JSON Lines with the number of the row or line, the row and
+            the error, also those with fields that the set would encrypt; it must not exist. None for a file beside this
+            one, such as `staff.csv.rejects.jsonl`
+        :param if_exists: whether a row that exists with other values is rejected, or replaces the entity
+        :param dry_run: whether to check the rows only; nothing is written, also no rejects
+        :param progress: called after each 1,000 rows
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
+        :raises BadInput: the transfer is not of a set, or the columns do not fit it; nothing was written
+        """
+        path = Path(file)
+        if self._typed_set is None:
+            raise BadInput("file", str(path), "it needs a set, whose key makes keys of its columns", "pass the set")
+        if path.suffix.lower() not in (".csv", ".parquet"):
+            raise BadInput("file", str(path), "it is neither .csv nor .parquet", "convert it, or rename it")
+        loader = SetLoader(self._typed_set, "entities", if_exists, Pool(self.account, max_per_second, max_concurrency))
+        place = path.with_name(f"{path.name}.rejects.jsonl") if rejects is None else Path(rejects)
+        load = None if dry_run else loader.write
+        return await import_foreign(path, self._typed_set, load, Rejects(None if dry_run else place), progress)
+
     def decoder(self, decrypt: bool) -> Decode | None:
         """Return what makes an entity of a row; None if rows are exported as they are."""
         if self.entity_set is None:
@@ -237,13 +289,20 @@ async def _decoded(rows: AsyncIterator[Entity], decode: Decode) -> AsyncIterator
             yield entity
 
 
-def compare_exports(first: str | Path, second: str | Path) -> Differences:
+def compare_exports(first: str | Path, second: str | Path, *, account: BlockingAccount | None = None) -> Differences:
     """Return how the second of two exports differs from the first.
 
+    :param first: a folder, or a place in a container, as for `TableTransfer.export`
+    :param account: that of the container; None for folders
     :raises BadExport: one of them is incomplete or was changed
     """
-    exports = [Export.open(Path(folder)) for folder in (first, second)]
-    if exports[0].manifest.content != exports[1].manifest.content:
-        raise BadInput("second", str(second), "one has rows and one entities", "compare exports of the same kind")
-    old, new = (as_stream(export.all_rows()) for export in exports)
-    return finish(differences(old, new))
+
+    async def compare() -> Differences:
+        own = None if account is None else as_async(account)
+        async with opened(own, first) as old, opened(own, second) as new:
+            if old.manifest.content != new.manifest.content:
+                rule = "one has rows and one entities"
+                raise BadInput("second", str(second), rule, "compare exports of the same kind")
+            return await differences(as_stream(old.all_rows()), as_stream(new.all_rows()))
+
+    return finish(compare())

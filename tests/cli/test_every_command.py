@@ -66,6 +66,7 @@ CHANGING = {
     "migrate {app}:people": [],
     "rotate {app}:paid": [],
     "collect-orphans {app}:photos --grace-hours 0": [],
+    "bulk-delete {app}:plain --where Note{sp}ne{sp}''": ["--yes"],
     "drop-expired {app}:logins": ["--yes"],
     "poison requeue {app}:worker": [],
     "poison drop {app}:worker": ["--yes"],
@@ -80,6 +81,8 @@ CHANGING = {
 READING = [
     "verify {app}:employees",
     "check {app}:people",
+    "count {app}:employees --by-partition",
+    "count Employees --storage {account}",
     "status {app}",
     "poison list {app}:worker",
     "poison show {app}:worker {poison}",
@@ -196,7 +199,8 @@ def test_every_command_takes_json_and_every_change_a_dry_run() -> None:
     assert [name for name, own in parameters.items() if "as_json" not in own] == []
     changing = {each.split(" {")[0] for each in CHANGING}
     assert {name for name, own in parameters.items() if "dry_run" in own} == changing
-    assert {name for name, own in parameters.items() if "yes" in own} == {"drop-expired", "poison drop", "rekey commit"}
+    asking = {"bulk-delete", "drop-expired", "poison drop", "rekey commit"}
+    assert {name for name, own in parameters.items() if "yes" in own} == asking
 
 
 @pytest.mark.parametrize("command", [*CHANGING, *READING])

@@ -184,6 +184,46 @@ def test_an_interrupted_collection_says_what_was_deleted(module: Any, monkeypatc
     assert "1 marked" in stopped.stderr
 
 
+def test_entities_that_match_a_filter_are_deleted_after_asking(module: Any) -> None:
+    command, where = f"bulk-delete {module.__name__}:plain", ("--where", "EmployeeId ge 20")
+    assert run(command, *where, "--dry-run").stdout == "10 entities\n"
+    assert "nothing was changed; give --yes" in run(command, *where).stderr
+    assert run(f"count {module.__name__}:plain").stdout == "30 entities\n"
+    assert json.loads(run(f"{command} --yes --json", *where).stdout) == {"deleted": 10, "left": 0}
+    assert run(f"count {module.__name__}:plain").stdout == "20 entities\n"
+
+
+def test_the_rate_of_a_deletion_is_that_of_entities(module: Any) -> None:
+    command, before = (
+        f"bulk-delete {module.__name__}:plain --yes --max-per-second 10",
+        module.storage.engine.clock.now(),
+    )
+    for number in range(100, 350):
+        module.plain.insert({"Department": "Sales", "EmployeeId": number})
+    assert run(command, "--where", "EmployeeId ge 100").exit_code == 0
+    # Three transactions, evenly spaced
+    assert 20 <= (module.storage.engine.clock.now() - before) / 10_000_000 < 25
+
+
+@pytest.mark.parametrize("where", ["", "  "])
+def test_a_blank_filter_deletes_nothing(module: Any, where: str) -> None:
+    result = run(f"bulk-delete {module.__name__}:plain --yes", "--where", where)
+    assert result.exit_code == 2
+    assert "to delete everything, delete the table" in result.stderr
+    assert run(f"count {module.__name__}:plain").stdout == "30 entities\n"
+
+
+def test_rows_are_counted_and_added_up_by_partition(module: Any) -> None:
+    table = module.storage.tables.get_table_client("Employees")
+    for row_key, points in (("", 5), ("\u202e[red]", 0.25)):
+        table.create_entity({"PartitionKey": "", "RowKey": row_key, "Points": points})
+    command = f"count Employees --storage memory://{module.__name__} --sum Points --by-partition"
+    counted = json.loads(run(f"{command} --json").stdout)
+    assert (counted["entities"], counted["sums"]) == (32, {"Points": 5.25})
+    assert counted["partitions"][""] == {"entities": 2, "sums": {"Points": 5.25}}
+    assert [line.split()[-2] for line in run(command).stdout.splitlines() if "(all)" in line] == ["5.25"]
+
+
 def test_interrupted_drops_are_listed(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(timezone.utc)
     for days in (28, 29):

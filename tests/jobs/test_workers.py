@@ -28,12 +28,13 @@ from support.worker_sets import (
     staff_in_memory,
     typed_staff,
 )
-from tablepatterns import EntitySet, KeyRotation
+from tablepatterns import BulkDelete, EntitySet, KeyRotation, QueryClass, prop
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput, BadToken, RangesFailed
-from tablepatterns.jobs import Migration, Report, Workers, backfill, migrate, repair, verify
+from tablepatterns.jobs import Migration, Report, Workers, backfill, count, migrate, repair, verify
 from tablepatterns.jobs.row_check import check_rows
 from tablepatterns.jobs.workers import Task
+from tablepatterns.recipes.bulk_delete import Deleted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
 
@@ -254,6 +255,11 @@ def test_all_jobs_share_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
         rotation = KeyRotation(paid_staff())
         assert rotation.rotate(workers=Workers(3, source=paid_staff, executor=executor)).rewritten == 60
         assert rotation.in_use() == {"new": 60}
+        deletion = BulkDelete(paid_staff())
+        old = prop("EmployeeId") >= 30
+        share = Workers(3, source=paid_staff, executor=executor, seconds=0.0)
+        assert deletion.delete(old, allow=QueryClass.TABLE_SCAN, workers=share) == Deleted(30, 30)
+        assert count(paid_staff(), workers=share).entities == 30
         move = rekeyed()
-        assert move.copy(workers=Workers(3, source=rekeyed, executor=executor, seconds=0.0)).copies == 60
+        assert move.copy(workers=Workers(3, source=rekeyed, executor=executor, seconds=0.0)).copies == 30
         assert move.verify().is_clean

@@ -13,7 +13,8 @@ from azure.core.exceptions import ServiceRequestError
 from support.guarantees import explore_guarantee
 from support.logins import BY_MOMENT, NOON, login
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
-from tablepatterns.errors import BadFilter, BadInput, BadKey, EntityNotFound
+from tablepatterns.errors import BadFilter, BadInput, BadKey, BadToken, EntityNotFound
+from tablepatterns.jobs import Workers
 from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.tables.service import Operation
@@ -137,6 +138,32 @@ async def test_what_an_error_left_the_next_call_deletes(storage: Any, engine: En
         await BulkDelete(logins).delete(OLD, allow=ANYWHERE)
     assert await numbers(logins) == [4, *range(5), *range(5)]
     assert await BulkDelete(logins).delete(OLD, allow=ANYWHERE) == Deleted(8, 2, 0)
+
+
+async def test_an_interrupted_deletion_is_continued_by_its_token(storage: Any, engine: Engine, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=3, each=501)
+    reports: list[Deleted] = []
+    # A lower rate has smaller pages
+    deletion = BulkDelete(logins, max_per_second=1)
+    assert await deletion.delete(OLD, allow=ANYWHERE, progress=reports.append) == Deleted(1_500, 15)
+    assert [report.token is None for report in reports] == [False, False, True]
+    await BulkLoad(logins).load(login(NOON, user, Number=7, Old=True) for user in ("a", "user2"))
+    with engine.ledger.span() as span:
+        assert await deletion.delete(OLD, allow=ANYWHERE, resume=reports[0].token) == Deleted(1, 1)
+    assert span.totals.requests == 2
+    with pytest.raises(BadToken):
+        await deletion.delete(prop("Number") > 3, allow=ANYWHERE, resume=reports[0].token)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
+def test_workers_delete_the_same(table_name: str, seconds: float) -> None:
+    logins = EntitySet(connect(), table_name, BY_MOMENT)
+    BulkLoad(logins).load(
+        login(NOON + timedelta(seconds=number), f"user{number % 7}", Old=number % 3 > 0) for number in range(3_000)
+    )
+    deleted = BulkDelete(logins).delete(OLD, allow=ANYWHERE, workers=Workers(3, seconds=seconds))
+    assert (deleted.entities, deleted.left) == (2_000, 0)
+    assert [entity["Old"] for entity in logins.scan()] == [False] * 1_000
 
 
 # -- explored: one deletes, and another renews an entity that was found

@@ -24,7 +24,7 @@ from tablepatterns import (
     Worker,
 )
 from tablepatterns.entity_set.internals import mappings_of
-from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityNotFound, LargeValueMissing
+from tablepatterns.errors import BadDesign, BadInput, BadToken, DecryptionFailed, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties import large_values as kept
 from tablepatterns.recipes.large_properties.large_values import BlobReference, CollectionReport, LargePropertyReport
 
@@ -106,6 +106,26 @@ async def test_a_blob_goes_when_its_grace_is_over_twice(storage: Any, engine: An
         engine.clock.advance(minutes * 60)
         done.append(await values.collect_orphans(grace=HOUR))
     assert [(each.marked, each.deleted) for each in done] == [(0, 0), (1, 0), (0, 0), (0, 1)]
+    assert await blobs_of(storage, table_name) == []
+
+
+async def test_a_collection_is_continued_by_its_token_and_shared_among_workers(
+    storage: Any, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "BATCH", 2)
+    staff = staff_of(storage, table_name)
+    for number in range(8):
+        person = {**JONES, "Department": f"D{number % 4}", "EmployeeId": number, "Photo": PHOTO}
+        await staff.delete(await staff.insert(person))
+    values, reports = LargePropertyStore(staff), list[CollectionReport]()
+    assert await values.collect_orphans(grace=AT_ONCE, progress=reports.append) == CollectionReport(8, 8)
+    assert len(reports) == 5
+    # The blobs of the first two partitions are deleted, whose names are before the token
+    token = reports[1].token
+    assert await values.collect_orphans(grace=AT_ONCE, resume=token) == CollectionReport(4, 0, 4)
+    with pytest.raises(BadToken):
+        await values.collect_orphans(grace=AT_ONCE, resume=token, workers=2)
+    assert await values.collect_orphans(grace=AT_ONCE, workers=2) == CollectionReport(4, 0, 4)
     assert await blobs_of(storage, table_name) == []
 
 

@@ -219,7 +219,7 @@ class RowFirst(LargeProperties):
 class NoMark(LargePropertyStore[Any]):
     """Deletes unused blobs as soon as they are old."""
 
-    async def _collect(self, batch: Batch, since: Any) -> CollectionReport:
+    async def _collect(self, batch: Batch, since: Any, pool: Any) -> CollectionReport:
         needed = await self._referenced_blobs(batch)
         for each in batch.blobs:
             if each.since <= since and str(each.name) not in needed:

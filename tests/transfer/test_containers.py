@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from support.maintained_set import BY_ID
 from support.worker_sets import served, staff_table, store_staff
 from tablepatterns import EntitySet, aio, connect
+from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput
 from tablepatterns.jobs import Workers
 from tablepatterns_engine.account import Engine
-from tablepatterns_transfer import BadExport, TableTransfer
+from tablepatterns_transfer import BadExport, TableTransfer, compare_exports
 
 PLACE = "container:backups/monday"
 ROWS = 2_400
@@ -56,6 +58,24 @@ def test_a_table_is_exported_to_a_container_and_restored(storage: Any, file_form
     assert len(manifest.files) > 1
     assert names(storage) == {"monday/manifest.json", *(f"monday/{file.name}" for file in manifest.files)}
     check(storage)
+
+
+def test_exports_in_containers_and_folders_are_compared(account: Engine, storage: Any, tmp_path: Path) -> None:
+    transfer = TableTransfer(storage, "Staff")
+    transfer.export(PLACE)
+    staff = EntitySet(storage, "Staff", BY_ID)
+    staff.delete(staff.get(Department="D7", EmployeeId=7))
+    transfer.export(tmp_path / "tuesday")
+    found = compare_exports(PLACE, tmp_path / "tuesday", account=storage)
+    assert (found.equal, found.counts) == (ROWS - 1, {"added": 0, "removed": 1, "changed": 0})
+    assert compare_exports(PLACE, PLACE, account=storage).are_none
+    with pytest.raises(BadInput, match="sync account"):
+        compare_exports(PLACE, tmp_path / "tuesday")
+    result = CliRunner().invoke(main, ["compare", str(tmp_path / "tuesday"), PLACE])
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (
+        1,
+        f"{ROWS - 1:,} equal rows, 1 added, 0 removed, 0 changed",
+    )
 
 
 def test_processes_upload_their_own_files(account: Engine, storage: Any) -> None:

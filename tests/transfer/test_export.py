@@ -300,3 +300,12 @@ def test_any_executor_will_do(account: Engine, whole: Path, tmp_path: Path) -> N
     threads = Workers(2, source=staff_table, executor=lambda: ThreadPoolExecutor(1), seconds=0.0)
     staff_table().export(tmp_path / "new", workers=threads, where=prop("Age") > 0)
     check(tmp_path / "new", whole)
+
+
+def test_a_rate_that_reads_row_by_row_exports_whole_rows(tmp_path: Path) -> None:
+    entities = EntitySet(connect(), "Few", BY_ID)
+    for number in range(2):
+        entities.insert(person(number))
+    transfer = TableTransfer(entities.account, "Few")
+    transfer.export(tmp_path / "new", max_per_second=0.1)
+    assert transfer.compare(tmp_path / "new").equal == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import json
@@ -175,6 +176,46 @@ def test_an_import_that_was_killed_anywhere_is_run_again(whole: Path, tmp_path: 
     assert report.written > 0
     assert report.written < ROWS or at < 3
     check(connect(engine), "Staff", whole, tmp_path)
+
+
+@pytest.mark.parametrize("at", [2, 5, 12, 30, 45])
+@pytest.mark.parametrize("form", ["export", "file"])
+def test_an_import_to_a_set_that_was_killed_anywhere_is_run_again(tmp_path: Path, at: int, form: str) -> None:
+    class Killed(BaseException):
+        pass
+
+    engine, responses = Engine(), 0
+
+    def kill(_: Any) -> None:
+        nonlocal responses
+        responses += 1
+        if responses == at:
+            raise Killed
+
+    def run(storage: Any) -> Any:
+        target = EntitySet(storage, "Staff", BY_ID, derived=list(KINDS.values()))
+        transfer = TableTransfer(storage, target)
+        if form == "export":
+            transfer.restore(tmp_path / "new")
+        else:
+            assert transfer.import_file(tmp_path / "staff.csv").rejected == 0
+        return target
+
+    plain = EntitySet(connect(), "Staff", BY_ID)
+    people = [person(number, Department=f"D{number % 5}") for number in range(20)]
+    BulkLoad(plain).load(people)
+    TableTransfer(plain.account, "Staff").export(tmp_path / "new")
+    with (tmp_path / "staff.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["Department", "EmployeeId", "Email"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(people)
+    with pytest.raises(Killed):
+        run(connect(engine, raw_response_hook=kill))
+    target = run(connect(engine))
+    engine.clock.advance(600)
+    target.process_intents()
+    assert sorted(entity["EmployeeId"] for entity in target.scan()) == list(range(20))
+    assert all(verify(target, kind).is_clean for kind in KINDS.values())
 
 
 def test_an_import_is_resumed_from_a_token(whole: Path) -> None:

@@ -12,10 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.any_entities import entities
-from tablepatterns import Int64, Ticks, connect
+from tablepatterns import Entity, Int64, Ticks, connect
+from tablepatterns.entity import same_value
 from tablepatterns.recipe import as_async, finish
 from tablepatterns.sdk.operation import Operation
-from tablepatterns_transfer import TableTransfer, compare_exports
+from tablepatterns_transfer import TableTransfer, compare_exports, parquet
 
 FORMATS = ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)]
 EXACT: list[dict[str, Any]] = [
@@ -58,6 +59,22 @@ def test_every_entity_is_restored_exactly(file_format: Any, rows: list[dict[str,
         assert stored(storage, "Target") == stored(storage, "Source")
         TableTransfer(storage, "Target").export(Path(folder) / "two")
         assert compare_exports(Path(folder) / "one", Path(folder) / "two").are_none
+
+
+@pytest.mark.parquet
+@pytest.mark.parametrize(("group", "most"), [(1, 2), (2, 3), (3, 1_000)])
+def test_later_rows_and_many_names_are_restored_exactly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, most: int
+) -> None:
+    monkeypatch.setattr(parquet, "_ROWS_OF_A_GROUP", group)
+    monkeypatch.setattr(parquet, "_MOST_COLUMNS", most)
+    rows = [Entity({**row, f"Only{number}": number}) for number, row in enumerate([*EXACT, *EXACT])]
+    writer = parquet.ParquetWriter(tmp_path / "rows.parquet")
+    for start in range(0, len(rows), 2):
+        writer.write(rows[start : start + 2])
+    writer.close()
+    for row, stored_row in zip(rows, parquet.read_parquet(tmp_path / "rows.parquet"), strict=True):
+        assert same_value(row, stored_row), (row, stored_row)
 
 
 def test_an_entity_of_the_greatest_size_is_restored(tmp_path: Path) -> None:

@@ -16,21 +16,28 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
+from ..edm import ordinal
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.reconcile import Finding
 from ..errors import BadInput
 from ..figures import count, counted
-from ..jobs import derived_data, migration
+from ..filters import Filter, QueryClass, parse
+from ..jobs import counting, derived_data, migration
+from ..jobs.counting import Counts
 from ..jobs.drift import Report
 from ..jobs.migration import Migration
 from ..jobs.row_check import RowCheck, check_rows
+from ..key import Key
+from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import bound_async
+from ..recipes.bulk_delete import BulkDelete, Deleted
 from ..recipes.encrypted_properties.key_rotation import KeyRotation, RotationProgress
 from ..recipes.large_properties.large_values import CollectionReport, LargePropertyStore
 from ..recipes.period_tables.period_tables import PeriodTables
 from ..recipes.rekey.rekey import Rekey
 from ..recipes.wide_entity.wide_entity import WideEntity
+from ..storage import connect
 from .declared import load, run
 from .output import FAILED, DryRun, Result, Yes, command, confirm
 from .walks import Target, Walks, run_or_report, walking
@@ -49,9 +56,9 @@ Names = Annotated[
 
 def maintenance(app: typer.Typer) -> None:
     """Add the commands to the app."""
-    for walk in (verify, check, repair, backfill, migrate, rotate):
+    for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
         command(app)(walking()(walk))
-    command(app)(collect_orphans)
+    command(app, "count")(walking()(count_entities))
     command(app)(drop_expired)
 
 
@@ -177,29 +184,96 @@ def migrate(name: SetName, dry_run: DryRun = False, *, walks: Walks) -> Result:
 
 def collect_orphans(
     name: SetName,
-    storage: Target = None,
     grace_hours: Annotated[float, typer.Option(min=0, help="How long a blob must have been unused.")] = 24,
     dry_run: DryRun = False,
+    *,
+    walks: Walks,
 ) -> Result:
     """Mark the blobs of large properties that no entity uses, and delete those marked long enough ago."""
-    entities: Any = load(name, Encryptable, "set", storage)
+    entities: Any = walks.load(name, Encryptable, "set")
     values: Any = bound_async(LargePropertyStore(entities))
     grace = timedelta(hours=grace_hours)
     if dry_run:
         orphans: Sequence[str] = run(values.verify(grace=grace), entities.account).orphans
         return Result({"orphans": list(orphans)}, [f"{counted(len(orphans), 'blob')} unused", *first_lines(orphans)])
-    done: dict[str, dict[str, int]] = {}
-
-    def keep(report: CollectionReport) -> None:
-        done["collect-orphans"] = {"seen": report.seen, "marked": report.marked, "deleted": report.deleted}
-
-    report = run_or_report(values.collect_orphans(grace=grace, progress=keep), done, entities.account)
+    call = partial(values.collect_orphans, grace=grace)
+    figures = {"seen": "seen", "marked": "marked", "deleted": "deleted"}
+    report = walks.run(walks.over("collect-orphans", call, CollectionReport, figures), entities.account)
     line = f"{counted(report.seen, 'blob')} seen, {count(report.marked)} marked, {count(report.deleted)} deleted"
     names = [
         *(f"marked: {blob}" for blob in report.marked_names),
         *(f"deleted: {blob}" for blob in report.deleted_names),
     ]
-    return Result(asdict(report), [line, *first_lines(names)])
+    data = asdict(report)
+    del data["token"]
+    return Result(data, [line, *first_lines(names)])
+
+
+def bulk_delete(
+    name: SetName,
+    where: Annotated[str, typer.Option(help='Which entities to delete, such as "Age gt 30".')],
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    *,
+    walks: Walks,
+) -> Result:
+    """Delete the entities that match a filter, with their derived rows, after asking; a dry run counts them.
+
+    The whole table is read, unless the filter names a partition.
+    """
+    entities: Any = walks.load(name, EntitySet, "set")
+    matching = parse(where)
+    if not where.strip():
+        raise BadInput("--where", where, "it matches every entity", "to delete everything, delete the table")
+    if dry_run:
+        return _counted(entities, walks, matching, (), by_partition=False)
+    confirm(f"Delete the entities of {entities.table.name} where {matching}?", yes=yes)
+
+    async def delete(max_per_second: float | None, max_concurrency: int, **options: Any) -> Deleted:
+        # The option is about entities, of which a transaction has up to 100
+        per_second = None if max_per_second is None else max_per_second / MAX_TRANSACTION_OPERATIONS
+        deletion: Any = bound_async(BulkDelete(entities, max_per_second=per_second))
+        deleted: Deleted = await deletion.delete(matching, allow=QueryClass.TABLE_SCAN, **options)
+        return deleted
+
+    figures = {"deleted": "entities", "left": "left"}
+    done = walks.run(walks.over("bulk-delete", delete, Deleted, figures), entities.account)
+    line = f"{counted(done.entities, 'entity')} deleted, {count(done.left)} left that changed during the deletion"
+    return Result({"deleted": done.entities, "left": done.left}, (line,))
+
+
+def count_entities(
+    name: Annotated[str, typer.Argument(metavar="TABLE|MODULE:SET", help="The table, or a set such as app:employees.")],
+    where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
+    sum_of: Annotated[list[str] | None, typer.Option("--sum", help="A property to add up; several times.")] = None,
+    by_partition: Annotated[bool, typer.Option("--by-partition", help="Count each partition by itself, too.")] = False,
+    *,
+    walks: Walks,
+) -> Result:
+    """Count the rows of a table, or the entities of a set, and add up properties; the whole table is read."""
+    entities = walks.load(name, EntitySet, "set") if ":" in name else walks.load_by(partial(_whole_table, name))
+    return _counted(entities, walks, None if where is None else parse(where), sum_of or (), by_partition=by_partition)
+
+
+def _whole_table(name: str, storage: str | None) -> EntitySet[Any, Any]:
+    return EntitySet(connect(storage or "env"), name, Key("{PartitionKey}", "{RowKey}"))
+
+
+def _counted(entities: Any, walks: Walks, where: Filter | None, sum_of: Sequence[str], *, by_partition: bool) -> Result:
+    async def count_all(max_concurrency: int, **options: Any) -> Counts:
+        job: Any = counting.count
+        counts: Counts = await job(bound_async(entities), where, sum_of=sum_of, by_partition=by_partition, **options)
+        return counts
+
+    done = walks.run(walks.over("count", count_all, Counts, {"entities": "entities"}), entities.account)
+    partitions: dict[str, Counts] = dict(sorted(done.partitions.items(), key=lambda item: ordinal(item[0])))
+    table = Table("PartitionKey", "entities", *(f"sum of {name}" for name in sum_of))
+    for partition_key, counts in {**partitions, "(all)": done}.items():
+        table.add_row(partition_key, count(counts.entities), *(str(counts.sums.get(name, 0)) for name in sum_of))
+    by_key = {key: {"entities": counts.entities, "sums": counts.sums} for key, counts in partitions.items()}
+    data = {"entities": done.entities, "sums": done.sums, **({"partitions": by_key} if by_partition else {})}
+    lines = [table] if sum_of or by_partition else [counted(done.entities, "entity")]
+    return Result(data, lines)
 
 
 def drop_expired(

@@ -132,9 +132,13 @@ class Walks:
 
     def load(self, name: str, kind: type[Any] | tuple[type[Any], ...], noun: str) -> Any:
         """Return the object that the command names, on the storage that it names; see `load`."""
+        return self.load_by(partial(load, name, kind, noun))
+
+    def load_by(self, source: Callable[[str | None], Any]) -> Any:
+        """Return what a function makes on the storage that the command names, here and in each process."""
         if self._share is not None:
-            self.pace["workers"] = self._share(partial(load, name, kind, noun, self._storage), self._storage)
-        return load(name, kind, noun, self._storage)
+            self.pace["workers"] = self._share(partial(source, self._storage), self._storage)
+        return source(self._storage)
 
     async def over(self, work: str, call: Callable[..., Any], kind: type[P], figures: Mapping[str, str]) -> P:
         """Return the report of a walk.

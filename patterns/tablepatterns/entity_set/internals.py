@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadInput
-from ..filters import Filter
+from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
@@ -19,6 +19,7 @@ from .call_types import Modeled
 from .compatibility import tables_of
 from .derived import Index, Keys, RowLayout
 from .entity_set import EntitySet
+from .hooks import Selection
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
@@ -115,6 +116,15 @@ def as_stored(
         return where, dict(fields)
     model = adapter.model
     return None if where is None else model.filter(where), model.key_fields(fields)
+
+
+def rows_filter(
+    entity_set: EntitySet[Any, Any], where: Filter | None, fields: Mapping[str, Any], allow: QueryClass
+) -> Filter | None:
+    """Return the filter for the primary rows of the entities of a range, or of those that match a filter."""
+    if fields:
+        return entity_set._question(Selection(fields, None, where, allow)).filter
+    return entity_set._rows_filter(where, allow)
 
 
 def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Account_co]:

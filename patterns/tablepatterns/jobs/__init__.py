@@ -5,9 +5,22 @@ their progress, limit their rate, and resume after each page, also in another pr
 several ranges of keys at a time.
 """
 
+from .counting import Counts, count
 from .derived_data import backfill, recount, repair, verify
 from .drift import Drift, Report
 from .migration import Migration, migrate
 from .workers import Workers
 
-__all__ = ["Drift", "Migration", "Report", "Workers", "backfill", "migrate", "recount", "repair", "verify"]
+__all__ = [
+    "Counts",
+    "Drift",
+    "Migration",
+    "Report",
+    "Workers",
+    "backfill",
+    "count",
+    "migrate",
+    "recount",
+    "repair",
+    "verify",
+]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple, Protocol
@@ -13,7 +14,8 @@ from ..edm import ordinal
 from ..entity import Entity
 from ..filters import Filter, prop
 from ..inventory.sampling import Gap, middle_of
-from ..sdk.table import Page
+from ..limits import SYSTEM_PROPERTIES
+from ..sdk.table import Page, Table
 
 _SPARE_PROBES = 16
 """How many probes may find no new key, for each range that is wanted."""
@@ -25,6 +27,21 @@ class PageReader(Protocol):
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
         """Read one page of rows."""
         ...
+
+
+@dataclass(frozen=True)
+class SelectedRows:
+    """Reads the rows of a table that match a filter, or some of their properties; None for all."""
+
+    table: Table
+    where: Filter | None = None
+    select: Sequence[str] | None = None
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of these rows."""
+        both = [condition for condition in (where, self.where) if condition is not None]
+        combined = reduce(Filter.__and__, both) if both else None
+        return await self.table.page(combined, size=size, token=token, select=self.select)
 
 
 class RowRange(NamedTuple):
@@ -80,6 +97,9 @@ async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange
     Cost: 1 transaction that reads one row for each range, and a few more where keys are unevenly distributed.
     """
     name = "PartitionKey" if rows.partition is None else "RowKey"
+    if isinstance(table, SelectedRows):
+        # With the conditions, the service might read many rows to find one
+        table = SelectedRows(table.table, select=SYSTEM_PROPERTIES[:2])
 
     async def first_key(after: str | None, up_to: str | None) -> str | None:
         token: str | None = None

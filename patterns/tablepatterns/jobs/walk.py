@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, fields, replace
@@ -121,19 +122,22 @@ async def read_pages(
         yield TablePage(table, page.items), Mark(start.walk, number, token) if number < len(tables) else None
 
 
-@dataclass(frozen=True)
-class Walk(Generic[ReportT]):
-    """Work on each page of some tables: what to do with a page, and what to add its report to.
+class RangeWalk(ABC, Generic[ReportT]):
+    """Work on ranges of the pages of some tables.
 
     A description without state: its pages may be processed in any order, and again after a crash.
 
     :param name: what the walk does and on which set; its tokens are valid only for a walk of the same name
+    :param nothing: what to add reports to
     """
 
     name: str
     tables: Sequence[PageReader]
-    process: Callable[[TablePage], Coroutine[Any, Any, ReportT]]
     nothing: ReportT
+
+    @abstractmethod
+    async def process_pages(self, pages: AsyncIterator[TablePage]) -> ReportT:
+        """Process pages of one range, and return a report of all of them."""
 
     async def run(
         self,
@@ -159,7 +163,7 @@ class Walk(Generic[ReportT]):
             return await self._share(pool, mark, progress, Workers.of(workers) or Workers(1), call, token_of)
         report = self.nothing
         async for page, following in read_pages(self.tables, mark, pool.pace.page_size):
-            report += await self.process(page)
+            report += await self.process_pages(_only(page))
             report = _with_token(report, token_of(following, report) if following else None, progress)
         return report
 
@@ -204,13 +208,6 @@ class Walk(Generic[ReportT]):
         pages = self._pages(rows, min(page_size, MAX_PAGE_ENTITIES), has_time, left)
         return await self.process_pages(pages), left
 
-    async def process_pages(self, pages: AsyncIterator[TablePage]) -> ReportT:
-        """Process pages of one range, and return the sum of their reports."""
-        report = self.nothing
-        async for page in pages:
-            report += await self.process(page)
-        return report
-
     async def _pages(
         self, rows: RowRange, size: int, has_time: Callable[[], bool], left: list[RowRange]
     ) -> AsyncIterator[TablePage]:
@@ -225,6 +222,27 @@ class Walk(Generic[ReportT]):
             if page.items and can_filter(table) and not has_time():
                 left += rows.rest(*keys_of(page.items[-1]))
                 return
+
+
+@dataclass(frozen=True)
+class Walk(RangeWalk[ReportT]):
+    """Work on each page of some tables: what to do with a page, and what to add its report to."""
+
+    name: str
+    tables: Sequence[PageReader]
+    process: Callable[[TablePage], Coroutine[Any, Any, ReportT]]
+    nothing: ReportT
+
+    async def process_pages(self, pages: AsyncIterator[TablePage]) -> ReportT:
+        """Process pages one by one, and return the sum of their reports."""
+        report = self.nothing
+        async for page in pages:
+            report += await self.process(page)
+        return report
+
+
+async def _only(page: TablePage) -> AsyncIterator[TablePage]:
+    yield page
 
 
 def _with_token(report: ReportT, token: str | None, progress: Callable[[ReportT], None] | None) -> ReportT:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -12,22 +12,26 @@ from ..arguments import via_and_fields
 from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import as_stored, check_not_moved
+from ..entity_set.internals import as_stored, check_not_moved, derived_rows, entity_of, rows_filter
 from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
+from ..jobs.ranges import SelectedRows
+from ..jobs.walk import TablePage, Walk, WalkReport, walk_name
+from ..jobs.workers import Workers
 from ..limits import MAX_TRANSACTION_OPERATIONS
-from ..rate_limit import Pace
-from ..recipe import Account, Account_co, Pattern, recipe
+from ..rate_limit import Pool
+from ..recipe import Account_co, Pattern, recipe
 from ..retry import RETRY_FOR
 
 
-@dataclass
-class Deleted:
+@dataclass(frozen=True)
+class Deleted(WalkReport):
     """How many entities were deleted, in how many transactions, or left, since another writer was faster."""
 
     entities: int = 0
     transactions: int = 0
     left: int = 0
+    token: str | None = field(default=None, repr=False)
 
 
 class BulkDelete(Pattern[Account_co]):
@@ -64,7 +68,9 @@ class BulkDelete(Pattern[Account_co]):
         check_not_moved(entity_set, "BulkDelete")
         self.entity_set = entity_set.without_model()
         self._as_stored = partial(as_stored, entity_set)
-        self.max_per_second = Pace(self.account, max_per_second)
+        self.max_per_second = max_per_second
+        self._most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
+        self._pool = Pool(self.account, max_per_second, 1, self._most)
 
     @recipe
     async def delete(
@@ -75,6 +81,9 @@ class BulkDelete(Pattern[Account_co]):
         *,
         allow: QueryClass = QueryClass.RANGE,
         retry_for: float = RETRY_FOR,
+        resume: str | None = None,
+        progress: Callable[[Deleted], None] | None = None,
+        workers: int | Workers | None = None,
         **fields: Any,
     ) -> Deleted:
         """Delete the entities of a key range, or those that match a filter, and return the counts.
@@ -85,48 +94,55 @@ class BulkDelete(Pattern[Account_co]):
         :param where: any filter; with key fields, a further condition on the entities of the range
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param retry_for: the seconds to keep retrying a transaction when others write shared rows
+        :param resume: the token of a report of an earlier call, to continue it; None to start
+        :param progress: called after each page with a report, whose `token` resumes from there
+        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
+            returns the set
         :raises BadInput: there is neither a filter nor a field
 
         The other parameters and errors are those of `EntitySet.range`.
         """
-        report = Deleted()
-        batch: list[Entity] = []
-        most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
-        condition, key_fields = self._as_stored(*via_and_fields(where, key, fields))
-        async for entity in self._matching(condition, key_fields, allow):
-            if batch and (entity.partition_key != batch[0].partition_key or len(batch) == most):
-                await self._delete(batch, report, retry_for)
-                batch = []
-            batch.append(entity)
-        if batch:
-            await self._delete(batch, report, retry_for)
-        return report
-
-    def _matching(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
-        rows = cast("EntitySet[Account]", self.entity_set)
-        if fields:
-            return rows.range(fields, where=where, allow=allow)
-        if where is None:
+        own_where, key_fields = via_and_fields(where, key, fields)
+        call = partial(_delete, where=own_where, key=key_fields, allow=allow, retry_for=retry_for)
+        condition, key_fields = self._as_stored(own_where, key_fields)
+        if condition is None and not key_fields:
             rule = "it needs a filter or key fields"
             raise BadInput("where", where, rule, "to delete everything, delete the table")
-        return rows.query(where, allow=allow)
+        rows, matching = derived_rows(self.entity_set), rows_filter(self.entity_set, condition, key_fields, allow)
 
-    async def _delete(self, batch: list[Entity], report: Deleted, retry_for: float) -> None:
+        async def delete_page(page: TablePage) -> Deleted:
+            partitions: dict[str, list[Entity]] = {}
+            for row in filter(rows.is_primary, page.rows):
+                partitions.setdefault(row["PartitionKey"], []).append(row)
+            report = Deleted()
+            for partition in partitions.values():
+                for start in range(0, len(partition), self._most):
+                    # Large properties are read here, of one transaction at a time
+                    batch = [await entity_of(self.entity_set, row) for row in partition[start : start + self._most]]
+                    report += await self._delete([entity for entity in batch if entity is not None], retry_for)
+            return report
+
+        name = walk_name("delete", rows, str(matching))
+        walk = Walk(name, [SelectedRows(self.entity_set.table, matching)], delete_page, Deleted())
+        return await walk.run(self._pool, resume, progress, workers, call)
+
+    async def _delete(self, batch: list[Entity], retry_for: float) -> Deleted:
         """Delete entities of one partition in one transaction, or split them in halves if that is not possible."""
-        await self.max_per_second.turn()
+        await self._pool.pace.turn()
+        writes = map(self.entity_set.deleting, batch)
         try:
-            await commit(
-                self.account, self.entity_set.table, *map(self.entity_set.deleting, batch), retry_for=retry_for
-            )
+            await commit(self.account, self.entity_set.table, *writes, retry_for=retry_for)
         except (EntityChanged, EntityNotFound, LimitExceeded) as error:
             if len(batch) > 1:
                 middle = len(batch) // 2
-                await self._delete(batch[:middle], report, retry_for)
-                await self._delete(batch[middle:], report, retry_for)
-            elif isinstance(error, LimitExceeded):
+                first = await self._delete(batch[:middle], retry_for)
+                return first + await self._delete(batch[middle:], retry_for)
+            if isinstance(error, LimitExceeded):
                 raise
-            else:
-                report.left += 1
-        else:
-            report.entities += len(batch)
-            report.transactions += 1
+            return Deleted(left=1)
+        return Deleted(len(batch), 1)
+
+
+def _delete(entity_set: Any, *, where: Any, key: Any, max_per_second: float | None, **options: Any) -> Any:
+    """Delete in another process, which has its own set."""
+    return BulkDelete(entity_set, max_per_second=max_per_second).delete(where, key, **options)

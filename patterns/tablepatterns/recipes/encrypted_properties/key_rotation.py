@@ -16,15 +16,13 @@ from ...entity_set.internals import check_not_moved, mappings_of
 from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
-from ...filters import Filter
-from ...jobs.ranges import PageReader
+from ...jobs.ranges import PageReader, SelectedRows
 from ...jobs.walk import Mark, TablePage, Walk, WalkReport, read_pages
 from ...jobs.workers import Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
-from ...sdk.table import Page, Table
 from ..stored_entities import StoredEntities, entity_rows
 from ..wide_entity.wide_entity import WideEntity
 from .encrypted_properties import ENCRYPTED_WITH, EncryptedProperties, Header
@@ -157,7 +155,8 @@ class KeyRotation(Pattern[Account_co]):
     def _readers(self, tables: Iterable[str]) -> list[PageReader]:
         """Return readers of what a rotation needs of the rows in some tables."""
         selected = self._rows.selected(self._names())
-        return [_Reader(named_like(self._rows.table, self.account.table(table)), selected) for table in tables]
+        own = self._rows.table
+        return [SelectedRows(named_like(own, self.account.table(name)), select=selected) for name in tables]
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
         """Return the encrypted properties and header of each row, or of all parts of each wide entity."""
@@ -190,15 +189,6 @@ class KeyRotation(Pattern[Account_co]):
             return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
-
-
-@dataclass(frozen=True)
-class _Reader:
-    table: Table
-    names: Sequence[str]
-
-    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        return await self.table.page(where, size=size, token=token, select=self.names)
 
 
 def _rotate(entity_set: Any, *, max_concurrency: int, **options: Any) -> Any:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Generic, cast
+from zlib import crc32
 
-from ...argument_types import check_has_run, checked
+from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
-from ...jobs.walk import WalkReport
+from ...filters import Filter
+from ...jobs.walk import TablePage, Walk, WalkReport
+from ...jobs.workers import Workers
+from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT, BlobFacts
+from ...sdk.table import Page
 from ..stored_entities import StoredEntities, entity_rows
 from ..wide_entity.wide_entity import WideEntity
 from .large_properties import ORPHAN, BlobName, LargeProperties, linked
@@ -24,6 +30,8 @@ from .large_properties import ORPHAN, BlobName, LargeProperties, linked
 DAY: Final = timedelta(days=1)
 BATCH: Final = 1000
 """The minimum number of blobs in a batch, unless the partition has fewer."""
+_SHARES: Final = 16
+"""Among how many shares the partitions are divided for workers; each share lists all blobs."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class CollectionReport(WalkReport):
     deleted: int = 0
     marked_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
     deleted_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    token: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -156,23 +165,41 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
     @recipe
     async def collect_orphans(
-        self, *, grace: timedelta = DAY, progress: Callable[[CollectionReport], None] | None = None
+        self,
+        *,
+        grace: timedelta = DAY,
+        resume: str | None = None,
+        progress: Callable[[CollectionReport], None] | None = None,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
+        workers: int | Workers | None = None,
     ) -> CollectionReport:
         """Mark the blobs that no entity uses, and delete those that were marked long enough ago.
 
-        For the cost see the class. After an error, call it again.
+        For the cost see the class; with workers, the blobs are listed 16 times. After an error, call it again.
 
         :param grace: how long writers and readers may take; zero only if there are none
-        :param progress: called after some thousand blobs with the result so far
-        :raises BadInput: it is negative
+        :param resume: the token of an interrupted collection
+        :param progress: called after some thousand blobs, or with workers after each share, with the result so far
+        :param max_per_second: how many blobs to mark or delete a second, evenly spaced; None for no limit
+        :param max_concurrency: how many blobs to mark or delete at a time
+        :param workers: how many shares of the partitions to work on at a time, in this process; or `Workers`, whose
+            source returns the set
+        :raises BadInput: the grace is negative
         """
-        since = self._before(grace)
-        total = CollectionReport()
-        async for batch in self._batches():
-            total += await self._collect(batch, since)
-            if progress is not None:
-                check_has_run("progress", progress(total))
-        return total
+        since, pool = self._before(grace), Pool(self.account, max_per_second, max_concurrency)
+
+        async def collect(page: TablePage) -> CollectionReport:
+            report = CollectionReport()
+            for batch in page.rows:
+                report += await self._collect(cast("Batch", batch), since, pool)
+            return report
+
+        shares = 1 if workers is None else _SHARES
+        readers = [_BatchReader(partial(self._batches, share, shares)) for share in range(shares)]
+        name = f"collect orphans {self._rows.table.name.lower()} {sorted(self.large.fields)} {shares}"
+        call = partial(_collect_orphans, grace=grace, max_concurrency=max_concurrency)
+        return await Walk(name, readers, collect, CollectionReport()).run(pool, resume, progress, workers, call)
 
     @recipe
     async def verify(self, *, grace: timedelta = DAY) -> LargePropertyReport:
@@ -185,7 +212,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         :raises LargeValueMissing: an entity has an address in another container
         """
         since = self._before(grace)
-        blobs_by_name = {str(blob.name): blob async for batch in self._batches() for blob in batch.blobs}
+        blobs_by_name = {str(blob.name): blob async for batch in self._batches(0, 1) for blob in batch.blobs}
         referenced: set[str] = set()
         missing: list[BlobReference] = []
         foreign: list[BlobReference] = []
@@ -204,17 +231,17 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         orphans = tuple(name for blob_entry in unnamed if (name := str(blob_entry.name)) not in referenced)
         return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
 
-    async def _collect(self, batch: Batch, since: datetime) -> CollectionReport:
+    async def _collect(self, batch: Batch, since: datetime, pool: Pool) -> CollectionReport:
         """Mark and delete what is due among the blobs of one partition."""
         due = [blob for blob in batch.blobs if blob.since <= since]
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
         referenced = await self._referenced_blobs(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [blob for blob in due if str(blob.name) not in referenced]
         unmarked = [blob for blob in orphans if blob.marked is None]
-        is_marked = await self.account.gather(*map(self._mark, unmarked), independent=True)
+        is_marked = await pool.map(self._mark, unmarked)
         marked = tuple(str(blob.name) for blob, is_new in zip(unmarked, is_marked, strict=True) if is_new)
         over = [blob for blob in orphans if blob.marked is not None and blob.marked <= since]
-        await self.account.gather(*map(self._delete, over), independent=True)
+        await pool.map(self._delete, over)
         kept_on = [blob for blob in due if blob.marked is not None and str(blob.name) in referenced]
         leftovers = [*(f"{blob.name}{ORPHAN}" for blob in kept_on), *batch.stray_marks]
         await self.account.gather(*map(self.container.delete, leftovers), independent=True)
@@ -282,11 +309,19 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
             if is_own or not blob.is_of(table, keys_of(row), name):
                 yield BlobReference(key, name, str(blob)), is_own
 
-    def _batches(self) -> AsyncIterator[Batch]:
-        """Yield the blobs of the entities' large values by partition, with their marks."""
+    def _batches(self, share: int, shares: int, after: str = "") -> AsyncIterator[Batch]:
+        """Yield the blobs of the entities' large values by partition, with their marks.
+
+        :param share: the number of the share to which the partitions belong
+        :param after: the name of a blob; those up to it are skipped
+        """
         rows, fields = self._rows, self.large.fields
-        blobs = self.container.blobs(f"{rows.table.name.lower()}/")
-        return batches(blobs, lambda name: name.field in fields and rows.fits(name.key))
+
+        def is_ours(name: BlobName) -> bool:
+            is_of_share = crc32(name.key[0].encode("utf-8", "surrogatepass")) % shares == share
+            return is_of_share and name.field in fields and rows.fits(name.key)
+
+        return batches(self.container.blobs(f"{rows.table.name.lower()}/"), is_ours, after)
 
     @property
     def _rows(self) -> StoredEntities:
@@ -327,9 +362,12 @@ class Batch:
     blobs: list[ListedBlob] = field(default_factory=list[ListedBlob])
     stray_marks: list[str] = field(default_factory=list[str])
     """Marks without a blob, left by a collection that crashed."""
+    last: str = ""
+    """The name of the last blob, which precedes that of its mark."""
 
     def add(self, name: BlobName, facts: BlobFacts) -> None:
         """Add a blob, or the mark of the previous blob."""
+        self.last = facts.name.removesuffix(ORPHAN)
         if not facts.name.endswith(ORPHAN):
             self.blobs.append(ListedBlob(name, facts.modified_at))
         elif self.blobs and self.blobs[-1].name == name:
@@ -338,13 +376,16 @@ class Batch:
             self.stray_marks.append(facts.name)
 
 
-async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
+async def batches(
+    blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool], after: str = ""
+) -> AsyncIterator[Batch]:
     """Yield blobs, sorted by name, in batches of one partition; those of an entity are in one. Others are skipped."""
     batch: Batch | None = None
     key: tuple[str, str] | None = None
     async for facts in blobs:
-        name = BlobName.parse(facts.name.removesuffix(ORPHAN))
-        if name is None or not is_ours(name):
+        text = facts.name.removesuffix(ORPHAN)
+        name = BlobName.parse(text)
+        if name is None or text <= after or not is_ours(name):
             continue
         if batch is None or name.key[0] != batch.partition_key or (len(batch.blobs) >= BATCH and name.key != key):
             if batch is not None:
@@ -354,3 +395,27 @@ async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName],
         batch.add(name, facts)
     if batch is not None:
         yield batch
+
+
+class _BatchReader:
+    """Reads one batch after another, as a `Walk` reads the pages of a table; a token is the name of the last blob."""
+
+    is_unfiltered: Final = True
+
+    def __init__(self, list_batches: Callable[..., AsyncIterator[Batch]]) -> None:
+        self._list_batches = list_batches
+        self._batches: AsyncIterator[Batch]
+        self._last: str | None = None
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Any]:
+        """Read one batch; the page after the last one is empty."""
+        if token is None or token != self._last:
+            self._batches = self._list_batches(after=token or "")
+        batch = await anext(self._batches, None)
+        self._last = None if batch is None else batch.last
+        return Page(() if batch is None else (batch,), self._last)
+
+
+def _collect_orphans(entity_set: Any, *, grace: timedelta, **options: Any) -> Any:
+    """Collect in another process, which has its own set."""
+    return LargePropertyStore(entity_set).collect_orphans(grace=grace, **options)
