@@ -77,10 +77,19 @@ def review_with_changes(
     price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
-    simulated = ChangedReviews(reviewed, lambda *part: without_advice(part[0], price_table, measurements, part[1])[1])
-    by_estimate = ChangedReviews(reviewed, lambda *part: _by_estimate(part[0], price_table, part[1]))
+
+    def simulate_part(part: Design, beside: Sequence[float]) -> Reviewed:
+        return without_advice(part, price_table, measurements, beside)[1]
+
+    def estimate_part(part: Design, beside: Sequence[float]) -> Reviewed:
+        return _by_estimate(part, price_table, beside)
+
     findings, changes, together = with_tested_advice(
-        reviewed, context, simulated.review, by_estimate.review, lambda: measurements.count < most
+        reviewed,
+        context,
+        ChangedReviews(reviewed, simulate_part).review,
+        ChangedReviews(reviewed, estimate_part).review,
+        lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes
 
