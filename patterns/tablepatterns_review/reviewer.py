@@ -131,7 +131,7 @@ class ChangedReviews:
         pairs = zip(self._whole.design.sets, changed.sets, strict=True)
         altered = {new.name for old, new in pairs if new is not old}
         groups = [*independent(self._whole.design), *independent(changed)]
-        return frozenset().union(*(group for group in groups if not group.isdisjoint(altered)))
+        return frozenset[str]().union(*(group for group in groups if not group.isdisjoint(altered)))
 
     def _unchanged(self, names: Collection[str]) -> tuple[Sequence[float], Reviewed]:
         others = [call for call in self._whole.measured if call.of.name not in names]
