@@ -169,7 +169,7 @@ class _Review:
 
 @contextmanager
 def _fewer_collections() -> Generator[None, None, None]:
-    """Collect garbage less often: most objects of a review live as long as it, and looking at them takes a fourth."""
+    """Collect garbage less often: most objects of a review live as long as it does."""
     thresholds = gc.get_threshold()
     gc.set_threshold(_OBJECTS, *thresholds[1:])
     try:

@@ -78,17 +78,17 @@ def review_with_changes(
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
 
-    def measured(part: Design, beside: Sequence[float]) -> Reviewed:
+    def simulate_part(part: Design, beside: Sequence[float]) -> Reviewed:
         return without_advice(part, price_table, measurements, beside)[1]
 
-    def by_estimate(part: Design, beside: Sequence[float]) -> Reviewed:
+    def estimate_part(part: Design, beside: Sequence[float]) -> Reviewed:
         return _by_estimate(part, price_table, beside)
 
     findings, changes, together = with_tested_advice(
         reviewed,
         context,
-        ChangedReviews(reviewed, measured).review,
-        ChangedReviews(reviewed, by_estimate).review,
+        ChangedReviews(reviewed, simulate_part).review,
+        ChangedReviews(reviewed, estimate_part).review,
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes

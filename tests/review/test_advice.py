@@ -14,7 +14,7 @@ from tablepatterns_review.advice.changes import Change
 from tablepatterns_review.advice.fix import fixed_text
 from tablepatterns_review.measure.measure import Measurements
 from tablepatterns_review.report.json import document
-from tablepatterns_review.reviewer import review_with_changes, without_advice
+from tablepatterns_review.reviewer import ChangedReviews, review_with_changes, without_advice
 from tablepatterns_review.rules import RULES
 
 DESIGNS = [
@@ -73,12 +73,64 @@ def test_a_change_is_given_and_does_what_its_finding_says(
     check(path.read_text(encoding="utf-8"), before, changes)
 
 
+def test_a_review_of_what_a_change_concerns_is_that_of_the_whole_design(
+    tried: tuple[Path, Reviewed, tuple[Change | None, ...]],
+) -> None:
+    _, found, changes = tried
+    prices, known = PriceTable.default(), Measurements()
+    _, before = without_advice(found.design, prices, known)
+    changed_reviews = ChangedReviews(before, lambda part, beside: without_advice(part, prices, known, beside)[1])
+    for change in filter(None, changes):
+        design = change.applied(before.design)
+        after, (_, whole) = changed_reviews.review(design), without_advice(design, prices, known)
+        assert subjects(after.findings) == subjects(whole.findings)
+        assert figures(after) == figures(whole)
+        assert after.bill.total == pytest.approx(whole.bill.total)
+        assert {load.table: load.peak for load in after.heats} == {load.table: load.peak for load in whole.heats}
+
+
+def figures(reviewed: Reviewed) -> dict[tuple[str, str], tuple[float, ...]]:
+    calls = reviewed.measured
+    return {(call.of.name, call.access.name): (call.requests, call.examined, call.bytes_out) for call in calls}
+
+
 def test_text_that_is_searched_by_range_becomes_a_date() -> None:
     text = (FOLDER / "held_out_5" / "hotel_stays.toml").read_text(encoding="utf-8")
     arrivals = text.partition('[[set.query]]\nname = "stays in a room"')[0]
     before, changes = review_with_changes(read_design(arrivals))
     assert [each.rule for each in before.findings if each.change] == ["text-order"]
     check(arrivals, before, changes)
+
+
+OVERLAPPING = """name = "Parts"
+[[set]]
+name = "Parts"
+key = { partition = "{Plant}", row = "{Sku}" }
+count = 50_000
+
+[set.fields]
+Plant = { distinct = 40 }
+Sku = { size = 20 }
+At = { type = "datetime" }
+
+[[set.derived]]
+pattern = "intra_partition_index"
+name = "by time"
+key = { row = "at_{At:ticks}_{Sku}" }
+
+[[set.query]]
+name = "parts of a span"
+known = { Plant = "=", At = "range" }
+results = 10
+rate = 1
+"""
+
+
+def test_entities_whose_keys_may_be_those_of_an_index_get_a_prefix() -> None:
+    before, changes = review_with_changes(read_design(OVERLAPPING))
+    (finding,) = (each for each in before.findings if each.rule == "overlapping-keys")
+    assert finding.change == "use the RowKey entity_{Sku} for the entities"
+    check(OVERLAPPING, before, changes)
 
 
 def check(text: str, before: Reviewed, changes: tuple[Change | None, ...]) -> None:

@@ -412,9 +412,10 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
     for local in (True, False) if is_local else (False,):
         for index in index_candidates(declared_set, equal, query, local=local):
             way = next(_by_key(declared_set, query, index, index.shape(declared_set.key)), None)
-            # A partition of the index has only the entities with the value
-            is_scan = way is not None and way.is_scan and (local or not way.ordered)
-            if way is not None and not (is_scan or way.sorts_for_few) and set(equal) <= {*way.key_fields, order}:
+            if way is None or way.sorts_for_few or not set(equal) <= {*way.key_fields, order}:
+                continue
+            # A partition of an index elsewhere has only the entities with the value
+            if not way.is_scan or (way.ordered and not local):
                 yield replace(way, declare=index)
                 break
 

@@ -143,11 +143,11 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
     """Whether the query searches entities by nothing but time that are inserted and never updated."""
     fields = query.of.shape.fields
-    by_time = any(name in fields and fields[name].type == "datetime" for name in query.known)
-    by_time = by_time and "=" not in query.known.values()
+    is_by_time = any(name in fields and fields[name].type == "datetime" for name in query.known)
+    is_by_time = is_by_time and "=" not in query.known.values()
     writes = [write.write for write in context.writes_of(query.of)]
     added_only = bool(writes) and all(write.operation != "update" for write in writes)
-    return by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
+    return is_by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
 
 
 def _unwanted_blobs(query: MeasuredQuery) -> Iterator[Finding]:
@@ -214,5 +214,6 @@ def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
     named = all(name in many.of.shape.fields and name not in many.query.known for name in equal)
     # Reads that follow a query have its curve, too
     rates = ((many.query.rate, one.query.rate), (many.query.busiest, one.query.busiest))
-    near = all(1 / _ABOUT <= calls / (many.measured.returned * rate) <= _ABOUT for rate, calls in rates if rate)
+    results = [(many.measured.returned * rate, calls) for rate, calls in rates]
+    near = all(returned / _ABOUT <= calls <= returned * _ABOUT for returned, calls in results)
     return bool(equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near

@@ -163,6 +163,12 @@ class TestAJoin:
     def test_is_none_if_the_peaks_do_not_fit(self, peak: float, expected: list[str]) -> None:
         assert [rule for rule, _, _ in self.joined(500, peak=peak)] == expected
 
+    @pytest.mark.parametrize(("returned", "list_rate"), [(0, 10), (50, 0)])
+    def test_is_none_of_a_query_that_returns_nothing_or_is_not_called(self, returned: float, list_rate: float) -> None:
+        many = asked(self.POSTS, replace(self.LIST, rate=list_rate), QueryClass.PARTITION_SCAN, returned=returned)
+        one = asked(self.AUTHORS, Query("author", {"AuthorId": "="}, rate=500))
+        assert "join-one-by-one" not in [rule for rule, _ in reported(found(many, one))]
+
     def test_is_none_of_a_few_results(self) -> None:
         assert self.joined(40, returned=4) == []
         assert [rule for rule, _, _ in self.joined(50, returned=5)] == ["join-one-by-one"]
