@@ -1,4 +1,4 @@
-"""What the class of a model rejects is never written, by any call; and reads have a way around what does not fit it."""
+"""What the class of a model rejects is never written, by any call."""
 
 from __future__ import annotations
 
