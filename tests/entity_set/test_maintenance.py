@@ -1,4 +1,4 @@
-"""Backfill, verify and repair: missing derived data is written, and inconsistent rows are found and repaired."""
+"""Verify and repair: inconsistent derived rows are found, and written anew from their primaries."""
 
 from __future__ import annotations
 

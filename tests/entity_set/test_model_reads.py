@@ -26,8 +26,6 @@ from tablepatterns.errors import BadDesign, UnrecognizedEntity
 from tablepatterns.jobs import migrate, verify
 
 AT = datetime(2026, 7, 31, tzinfo=timezone.utc)
-
-
 BY_SEATS = IntraPartitionIndex(Key("{room}", "seats_{seats:04d}_{hour:04d}"))
 LISTED = IndexEntity("limit", key=Key("{room}", "limit_{limit:04d}"))
 

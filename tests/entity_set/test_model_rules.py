@@ -1,11 +1,11 @@
-"""What the class of a model rejects is never written, by any call; and reads have a way around what does not fit it."""
+"""What the class of a model rejects is never written, by any call."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime
 from inspect import signature
 from typing import Annotated, Any
 from uuid import UUID
@@ -39,7 +39,6 @@ from tablepatterns.jobs import backfill, migrate, repair, verify
 
 KEY = Key("{room}", "{hour:04d}")
 KEYS = {"room": "red", "hour": 9}
-AT = datetime(2026, 7, 31, tzinfo=timezone.utc)
 
 
 @dataclasses.dataclass

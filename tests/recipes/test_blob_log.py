@@ -1,4 +1,4 @@
-"""Blob log: blobs, buffering, several writers, costs, failures of the network, and rejected arguments."""
+"""Blob log: blobs, buffering, several writers, costs, and rejected arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Period tables: every entity is in the table of its timestamp, and spans are read across tables."""
+"""Period tables: every entity is in the table of its timestamp."""
 
 from __future__ import annotations
 
@@ -31,9 +31,6 @@ def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iter
     yield name
     if backend.kind != "memory":
         backend.run(drop_all(storage, name))
-
-
-# -- which table
 
 
 @pytest.mark.guide("G-213", "G-214")

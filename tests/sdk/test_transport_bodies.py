@@ -25,8 +25,6 @@ from tablepatterns_engine.server.listeners import PORTS, Listeners
 from tablepatterns_engine.server.server import serving
 
 MEGABYTE: Final = 1024 * 1024
-
-
 KINDS: Final = (RequestsTransport, Transport)
 
 

@@ -1,4 +1,4 @@
-"""Options, the environment, TLS, proxies, large blobs and logs with the transport of sync clients."""
+"""Options, the environment, TLS and proxies with the transport of sync clients."""
 
 from __future__ import annotations
 
