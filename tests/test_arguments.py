@@ -78,6 +78,10 @@ def public_calls() -> Iterator[Call]:
 
 
 CALLS = [each for each in public_calls() if each.label not in EXEMPT_CALLS]
+BY_CLASS: dict[str, list[Call]] = {}
+for _call in CALLS:
+    BY_CLASS.setdefault(_call.owner or "functions", []).append(_call)
+of_each_class = pytest.mark.parametrize("calls", BY_CLASS.values(), ids=BY_CLASS)
 
 
 def parameters(call: Call) -> list[inspect.Parameter]:
@@ -124,18 +128,13 @@ def finished(result: Any) -> object:
     return list(result) if inspect.isgenerator(result) else result
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-def test_every_annotation_can_be_checked(call: Call) -> None:
-    parameter_kinds(call.function, strict=True)
-
-
-@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-def test_the_types_in_errors_are_names_that_callers_know(call: Call) -> None:
+def test_every_annotation_can_be_checked_and_has_names_that_callers_know() -> None:
     known = {*tablepatterns.__all__, "AsyncIterable", "Filter", "NaN", "None", "Path", "UUID"}
-    for kind in parameter_kinds(call.function).values():
-        words = re.findall(r"\b_?[A-Z]\w+|\b_\w+", kind.text if kind else "")
-        assert set(words) <= known
-        assert kind is None or "object with" not in kind.text
+    for call in CALLS:
+        for kind in parameter_kinds(call.function, strict=True).values():
+            text = kind.text if kind else ""
+            assert set(re.findall(r"\b_?[A-Z]\w+|\b_\w+", text)) <= known, call.label
+            assert "object with" not in text, call.label
 
 
 def test_every_public_class_has_an_object_or_a_reason() -> None:
@@ -153,23 +152,26 @@ def account() -> Iterator[tuple[Engine, Made]]:
         yield engine, made(storage)
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-def test_a_wrong_argument_is_rejected_before_any_request(call: Call, account: tuple[Engine, Made]) -> None:
-    engine, objects = account
+@of_each_class
+def test_a_wrong_argument_is_rejected_before_any_request(calls: list[Call], account: tuple[Engine, Made]) -> None:
+    assert [failure for call in calls for failure in wrong_arguments_accepted(call, *account)] == []
+
+
+def wrong_arguments_accepted(call: Call, engine: Engine, objects: Made) -> Iterator[str]:
+    """Yield the wrong arguments that a call does not reject with an error of the library before any request."""
     kinds = parameter_kinds(call.function)
-    failures: list[str] = []
     for parameter in parameters(call):
         for value, must_fail in wrong_values(parameter, kinds[parameter.name]):
             with engine.ledger.span() as span:
                 outcome = outcome_of(with_wrong(call, objects, parameter, value))
+            given = f"{call.label}: {parameter.name}={value!r}"
             if outcome is None and must_fail:
-                failures.append(f"{parameter.name}={value!r}: accepted")
+                yield f"{given}: accepted"
             if isinstance(outcome, TablePatternsError):
                 if must_fail and span.totals.requests:
-                    failures.append(f"{parameter.name}={value!r}: after {span.totals.requests} requests")
+                    yield f"{given}: after {span.totals.requests} requests"
             elif outcome is not None:
-                failures.append(f"{parameter.name}={value!r}: {outcome!r}")
-    assert failures == []
+                yield f"{given}: {outcome!r}"
 
 
 def outcome_of(attempt: Callable[[], object]) -> Exception | None:
@@ -188,10 +190,16 @@ AWAITED = [
 ]
 
 
-async def test_awaited_calls_reject_a_wrong_argument_before_any_request() -> None:
+@pytest.fixture(scope="module")
+def aio_account() -> tuple[Engine, Made]:
     engine = Engine()
     storage: Any = tablepatterns.aio.connect(engine)
-    objects, failures = made(storage), []
+    return engine, made(storage)
+
+
+async def test_awaited_calls_reject_a_wrong_argument_before_any_request(aio_account: tuple[Engine, Made]) -> None:
+    engine, objects = aio_account
+    failures = []
     for call in AWAITED:
         kinds = parameter_kinds(call.function)
         for parameter in parameters(call):
@@ -221,10 +229,16 @@ def public_name(call: Call) -> str:
 
 
 @pytest.mark.parametrize("form", ["sync", "aio"])
-@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
-async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, form: str) -> None:
-    engine = Engine()
-    objects = made(connect(engine) if form == "sync" else tablepatterns.aio.connect(engine))  # type: ignore[arg-type]
+@of_each_class
+async def test_a_call_that_does_not_fit_names_the_public_function(
+    calls: list[Call], form: str, account: tuple[Engine, Made], aio_account: tuple[Engine, Made]
+) -> None:
+    for call in calls:
+        assert await unfit_calls_misreported(call, *(account if form == "sync" else aio_account)) == []
+
+
+async def unfit_calls_misreported(call: Call, engine: Engine, objects: Made) -> list[str]:
+    """Return what calls that do not fit the signature raise, or do, in place of an error with the public name."""
     function, failures = target(call, objects), []
     kinds = {each.kind for each in inspect.signature(call.function).parameters.values()}
     required = [
@@ -251,7 +265,7 @@ async def test_a_call_that_does_not_fit_names_the_public_function(call: Call, fo
                 failures += [text] if must_fail else []
         if PRIVATE.search(text.replace("__init__", "")) or (must_fail and span.totals.requests):
             failures.append(text)
-    assert failures == []
+    return failures
 
 
 async def test_a_misused_stream_says_what_to_do() -> None:

@@ -25,7 +25,6 @@ from tablepatterns import connect
 from tablepatterns.connection import OPTIONS
 from tablepatterns.errors import BadTarget
 from tablepatterns.sdk.call import settled
-from tablepatterns.sdk.process_transport import PerProcess
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 
@@ -193,8 +192,6 @@ def parts_of(root: object) -> Iterator[object]:
             waiting += part.values()
         elif isinstance(part, (list, tuple, set)):
             waiting += part
-        elif isinstance(part, PerProcess):
-            waiting.append(part())
         elif hasattr(part, "__dict__") and not isinstance(part, (type, types.ModuleType, types.FunctionType)):
             # No request passes through the policies of the generated table client's configuration
             is_unused = type(part).__name__ == "AzureTableConfiguration"

@@ -87,15 +87,3 @@ async def test_a_service_without_an_address_is_rejected_when_it_is_used_sync_and
         assert it.tables.account_name == "contoso"
         with pytest.raises(BadDesign, match="QueueEndpoint"):
             it.queue("intents")
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["https://contoso.z6.web.core.windows.net", "https://contoso.z12.web.storage.azure.net/index.html?" + SIGNATURE],
-)
-def test_a_static_website_is_no_account(url: str) -> None:
-    for target in (url, f"TableEndpoint={url.partition('?')[0]};SharedAccessSignature={SIGNATURE}"):
-        with pytest.raises(BadTarget, match="the endpoint of a static website") as raised:
-            connect(target)
-        assert "https://contoso.table." in str(raised.value)
-        assert "c2VjcmV0" not in str(raised.value)

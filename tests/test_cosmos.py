@@ -156,11 +156,6 @@ DESIGNS: dict[str, tuple[Verdict, str, Make]] = {
         "newest first depends on key order",
         lambda on: logins(on).latest(3, User="jo"),
     ),
-    "RangeDivision": (
-        "works",
-        "each worker finds the entities of its range",
-        lambda on: staff(on).query(tp.RangeDivision(["H"]).filter(1)),
-    ),
     "Summary": (
         "works",
         "totals are one row, or are added up by the client",
@@ -198,6 +193,7 @@ def cosmos(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield storage
 
 
+@pytest.mark.guide("G-103", "G-212")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_an_unsupported_recipe_is_rejected_before_any_request(cosmos: Any, name: str) -> None:
     verdict, _, make = DESIGNS[name]

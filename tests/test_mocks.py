@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pydoc
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock, create_autospec
 
@@ -26,11 +25,8 @@ PATTERNS = [
 ]
 
 
-def recipes() -> Iterator[Any]:
-    for pattern in PATTERNS:
-        for name in dir(pattern):
-            if isinstance(inspect.getattr_static(pattern, name), (recipe, stream)):
-                yield pytest.param(pattern, name, id=f"{pattern.__name__}.{name}")
+def recipes_of(pattern: type[Pattern]) -> list[str]:
+    return [name for name in dir(pattern) if isinstance(inspect.getattr_static(pattern, name), (recipe, stream))]
 
 
 def arguments(function: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -39,33 +35,38 @@ def arguments(function: Any) -> tuple[list[Any], dict[str, Any]]:
     return positional, {each.name: None for each in required if each.kind is each.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize(("pattern", "name"), list(recipes()))
-def test_the_help_of_a_recipe_is_that_of_a_call(pattern: Any, name: str) -> None:
-    function = getattr(pattern, name)
-    assert not inspect.iscoroutinefunction(function)
-    text = pydoc.plain(pydoc.render_doc(function))
-    assert "async " not in text.split("\n\n")[1].splitlines()[0]
-    assert not {"self", "pattern"} & inspect.signature(function).parameters.keys()
-    assert f"async {name}(" not in pydoc.plain(pydoc.render_doc(pattern))
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_help_of_a_recipe_is_that_of_a_call(pattern: Any) -> None:
+    help_of_class = pydoc.plain(pydoc.render_doc(pattern))
+    for name in recipes_of(pattern):
+        function = getattr(pattern, name)
+        assert not inspect.iscoroutinefunction(function), name
+        text = pydoc.plain(pydoc.render_doc(function))
+        assert "async " not in text.split("\n\n")[1].splitlines()[0], name
+        assert not {"self", "pattern"} & inspect.signature(function).parameters.keys(), name
+        assert f"async {name}(" not in help_of_class
 
 
-@pytest.mark.parametrize(("pattern", "name"), list(recipes()))
-def test_a_mock_of_a_class_checks_the_signature_and_is_sync(pattern: Any, name: str) -> None:
-    for mock in (create_autospec(pattern, instance=True), create_autospec(pattern).return_value):
-        method = getattr(mock, name)
-        assert not isinstance(method, AsyncMock)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_mock_of_a_class_checks_the_signature_and_is_sync(pattern: Any) -> None:
+    mocks = create_autospec(pattern, instance=True), create_autospec(pattern).return_value
+    without_signatures = MagicMock(spec=pattern)
+    for name in recipes_of(pattern):
+        signature = inspect.signature(getattr(pattern, name))
         args, kwargs = arguments(getattr(pattern, name))
-        method.return_value = "result"
-        assert method(*args, **kwargs) == "result"
-        if "*" not in str(inspect.signature(getattr(pattern, name))).replace("*,", "").replace("**", ""):
-            with pytest.raises(TypeError):
-                method(*args, *[None] * 20, **kwargs)
-        if args:
-            with pytest.raises(TypeError):
-                method(**kwargs)
-    assert not isinstance(getattr(MagicMock(spec=pattern), name), AsyncMock)
+        for method in (getattr(mock, name) for mock in mocks):
+            assert not isinstance(method, AsyncMock), name
+            method.return_value = "result"
+            assert method(*args, **kwargs) == "result", name
+            if "*" not in str(signature).replace("*,", "").replace("**", ""):
+                with pytest.raises(TypeError):
+                    method(*args, *[None] * 20, **kwargs)
+            if args:
+                with pytest.raises(TypeError):
+                    method(**kwargs)
+        assert not isinstance(getattr(without_signatures, name), AsyncMock), name
     with pytest.raises(AttributeError):
-        _ = MagicMock(spec=pattern).frobnicate
+        _ = without_signatures.frobnicate
 
 
 def test_a_mock_of_an_object_is_like_the_object() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 
 from tablepatterns.filters import QueryClass
 from tablepatterns_review import Reviewed, Severity, read_design, review
-from tablepatterns_review.design.format import schema
+from tablepatterns_review.design_file.format import schema
 from tablepatterns_review.report import as_json, html, markdown
 from tools import DOCS, ROOT
 

@@ -13,15 +13,13 @@ from typing import Any, cast
 
 from flask import Blueprint, Flask, Response, abort, current_app, jsonify, request, url_for
 
-from tablepatterns import Entity, EntitySet, IntraPartitionIndex, Key, Schema, Storage, connect, prefix
+from tablepatterns import Entity, EntitySet, IntraPartitionIndex, Key, Storage, connect, prefix
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
-SCHEMA = Schema(
-    {"Department": str, "EmployeeId": int, "Email": str, "Name": str, "Age": int},
-    required=["Email", "Name"],
-)
+TYPES: Mapping[str, type] = {"EmployeeId": int, "Email": str, "Name": str, "Age": int}
+REQUIRED = frozenset({"Email", "Name"})
 STATUS: Mapping[type[Exception], int] = {
     BadInput: 400,
     EntityNotFound: 404,
@@ -36,7 +34,7 @@ def create_app(storage: Storage | None = None) -> Flask:
     """Return the application on an account, by default the one that STORAGE names, or one in memory."""
     storage = storage or connect(os.environ.get("STORAGE", "memory://"))
     app = Flask("employees")
-    app.extensions["employees"] = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL], schema=SCHEMA)
+    app.extensions["employees"] = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL])
     app.register_blueprint(api)
     return app
 
@@ -98,9 +96,14 @@ def employees() -> EntitySet[Storage]:
 
 
 def body() -> dict[str, Any]:
-    """Return the request's JSON object."""
-    given = request.get_json()
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else abort(400, "the body must be a JSON object")
+    """Return the request's JSON object, whose fields have the types of an employee."""
+    fields: Any = request.get_json()
+    if not isinstance(fields, dict) or not fields.keys() >= REQUIRED:
+        abort(400, f"the body must be a JSON object with {' and '.join(sorted(REQUIRED))}")
+    for name, value in cast("dict[str, Any]", fields).items():
+        if type(value) is not TYPES.get(name):
+            abort(400, f"an employee has no {name} of this type")
+    return cast("dict[str, Any]", fields)
 
 
 def if_match() -> str:

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from fleet import Alarm, Fleet, Level
 
-from tablepatterns import EntitySet, Key, Storage, hot_partitions
+from tablepatterns import EntitySet, Key, Storage
 from tablepatterns.testing import AccountTraffic
-from tablepatterns_engine import Clock, Engine
+from tablepatterns_engine import Clock
 
 MIDNIGHT = datetime(2026, 8, 22, tzinfo=timezone.utc)
 
@@ -57,12 +57,12 @@ def test_readings_are_dropped_after_60_days(azure_storage: Storage, azure_clock:
 
 
 # -- hot
-def test_heartbeats_have_no_hot_partition(azure_storage: Storage, azure_engine: Engine) -> None:
+def test_heartbeats_have_no_hot_partition(azure_storage: Storage, azure_traffic: AccountTraffic) -> None:
     fleet = Fleet(azure_storage)
     by_day = EntitySet(azure_storage, "Naive", Key("{day:%Y-%m-%d}", "{at:ticks}_{device_id:06d}"))
     for device in range(400):
         fleet.beat(device, MIDNIGHT)
         by_day.insert({"day": MIDNIGHT.date(), "at": MIDNIGHT, "device_id": device})
     # A real partition takes 2,000 entities per second; the test sends less
-    found = hot_partitions(azure_engine.ledger.records, target=300)
-    assert [(each.table, each.partition) for each in found] == [("Naive", "2026-08-22")]
+    hot = [load.place for load in azure_traffic.partition_loads(1) if load.requests >= 150]
+    assert hot == ["table/Naive/2026-08-22"]

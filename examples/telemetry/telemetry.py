@@ -79,7 +79,15 @@ def measured(storage: Storage, meter: Meter) -> Generator[None, None, None]:
     """
     with Traffic(storage) as traffic:
         yield
-    traffic.to_metrics(meter)
+    sent = meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
+    billed = meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
+    for request in traffic.requests:
+        # Without partitions and lines of code, whose number is unbounded
+        query_class = "" if request.query_class is None else request.query_class.label
+        attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
+        attributes |= {"resource": request.resource or "", "query_class": query_class}
+        sent.add(1, attributes)
+        billed.add(request.transactions, attributes)
 
 
 def orders_in(storage: Storage) -> EntitySet[Storage]:

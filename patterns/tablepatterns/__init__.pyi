@@ -18,7 +18,6 @@ from .entity_set.placement import InBlobs as InBlobs
 from .entity_set.placement import InPartition as InPartition
 from .entity_set.placement import InTable as InTable
 from .entity_set.reconcile import Finding as Finding
-from .entity_set.schema import Schema as Schema
 from .errors import TablePatternsError as TablePatternsError
 from .filters import QueryClass as QueryClass
 from .filters import parse as parse
@@ -68,11 +67,10 @@ from .recipes.lookup import Lookup as Lookup
 from .recipes.one_to_many import OneToMany as OneToMany
 from .recipes.one_to_many import SharedFields as SharedFields
 from .recipes.one_to_one import OneToOne as OneToOne
+from .recipes.parallel_reads import HashDivision as HashDivision
 from .recipes.parallel_reads import ParallelReads as ParallelReads
 from .recipes.parallel_reads import ParallelResult as ParallelResult
 from .recipes.partition_move import PartitionMove as PartitionMove
-from .recipes.partition_spread.hot_partitions import anti_pattern as anti_pattern
-from .recipes.partition_spread.hot_partitions import hot_partitions as hot_partitions
 from .recipes.partition_spread.partition_spread import PartitionSpread as PartitionSpread
 from .recipes.period import Period as Period
 from .recipes.period_tables.period_tables import PeriodTables as PeriodTables
@@ -81,8 +79,6 @@ from .recipes.rekey.mirror import Mismatch as Mismatch
 from .recipes.rekey.rekey import Rekey as Rekey
 from .recipes.summary import Summary as Summary
 from .recipes.wide_entity.wide_entity import WideEntity as WideEntity
-from .recipes.work_division import HashDivision as HashDivision
-from .recipes.work_division import RangeDivision as RangeDivision
 from .recipes.worker import Worker as Worker
 from .sdk.table import Page as Page
 from .storage import Storage as Storage

@@ -55,7 +55,6 @@ _WORDS: Final[Mapping[str, str]] = {
     "QueueHandler": "a recipe with a queue (such as Archive)",
     "RekeyReport": "a report of verify",
     "Report": "a report of verify",
-    "Request": "a request of a ledger or log",
     "Shape": "an entity type of a design",
     "Store": "a BlobArchive",
     "Totals": "a Summary",

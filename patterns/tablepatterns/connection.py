@@ -70,9 +70,6 @@ _MEANT: Final[Mapping[str, str]] = {
 _TABLE_NAME: Final = re.compile(limits.TABLE_NAME_PATTERN, re.ASCII)
 # The name of an account with a DNS zone endpoint is followed by the zone
 _HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+(?:\.z\d+)?)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
-_WEBSITE: Final = re.compile(
-    r"^https?://(?P<account>[a-z0-9-]+)\.(?:z\d+\.)?web\.(?P<suffix>(?:core|storage)\.[a-z0-9.-]+)"
-)
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 _SECRETS: Final = (
     re.compile(r"(?i)((?:key|signature|sig|password|token)\"?\s*[=:]\s*)[^;&]*"),
@@ -266,10 +263,6 @@ def _account_url(text: str, credential: Any) -> Target:
 
 def _address(subject: str, text: str) -> SplitResult:
     """Return the parts of a URL with a host and without user or password."""
-    if website := _WEBSITE.search(text.lower()):
-        rule = "the endpoint of a static website has no tables, queues or containers"
-        hint = f"use https://{website['account']}.table.{website['suffix']}"
-        raise BadTarget(subject, _without_secrets(text), rule, hint)
     with suppress(ValueError):
         url = urlsplit(text)
         if url.scheme in ("http", "https") and url.hostname and url.port != 0 and url.username is None:

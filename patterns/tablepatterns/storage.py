@@ -6,8 +6,9 @@ import copy
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -16,7 +17,6 @@ from azure.data.tables import TableClient, TableServiceClient
 
 from .account import ServiceAccount, account_of
 from .connection import Omitted, Target
-from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ class Storage(TypedAccount, BlockingAccount):
         super().__init__(target, engine, options)
         self._has_threads = _can_start_threads()
         self._takes_time = engine is None or "transport" in (options or {})
-        self._heartbeats = Heartbeats()
 
     @staticmethod
     def _engine_transport(engine: Engine, read_timeout: float) -> Any:
@@ -155,7 +154,7 @@ class Storage(TypedAccount, BlockingAccount):
         if not self._has_threads:
             return await work
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
-        with self._heartbeats.running(lambda: finish(heartbeat()), interval):
+        with heartbeats(lambda: finish(heartbeat()), interval):
             return await work
 
     def _new_lock(self) -> ThreadLock:
@@ -182,6 +181,33 @@ async def _in_turn(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     finally:
         for call in calls:
             call.close()
+
+
+@contextmanager
+def heartbeats(heartbeat: Callable[[], object], every: float) -> Generator[None, None, None]:
+    """Call `heartbeat` every so many seconds in another thread until the block ends.
+
+    A call in progress is awaited. A failed call is the last, and its error is raised at the end of the block.
+    """
+    ended = threading.Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            while not ended.wait(every):
+                heartbeat()
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread of the work
+            errors.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="tablepatterns-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        if errors:
+            raise errors[0]
 
 
 class ThreadLock:

@@ -34,22 +34,24 @@ Each service has these files:
     service      the rules: one method per operation, each atomic under one lock
     state        the data that the rules work on
 
-Tables have `entities`, `query` and `batch` besides; blobs have `blob`, `containers`, `listing`, `conditions`
+Tables have `entities`, `query`, `batch` and `errors` besides; blobs have `blob`, `containers`, `listing`, `conditions`
 and `leases`, and `headers`, `body` and `crc64` of their requests.
 
 `service` and `state` know nothing about HTTP, JSON or XML. `service` checks every change in full before it makes it.
 
 The account:
 
-    account      Engine: the three services with their clock, faults, targets and ledger
+    account      Engine: the three services with their clock, faults, targets and ledger; `http.call` knows it without
+                 the services, as an `AccountContext`
     clock        the virtual clock
     faults       Faults: rules that make requests fail
     targets      Targets: the request rates above which the account responds with ServerBusy
     ledger       Ledger: every request, what it read, and what it cost
     errors       the error messages of the services, word for word
     resources    rules that the services share: names, metadata, access policies, service properties
+    versions     the versions of the services
     key_range    a range of a table in key order
-    collections  sorted collections
+    collections  a dictionary in the order of its keys
 """
 
 from .account import Engine

@@ -7,8 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from .clock import Clock
-from .faults import Faults
-from .ledger import Ledger
+from .http.call import AccountContext
 from .tables.service import Tables
 from .targets import Targets
 
@@ -21,7 +20,7 @@ DEVELOPMENT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVE
 """The published key of the storage emulators' account; it protects nothing."""
 
 
-class Engine:
+class Engine(AccountContext):
     """An in-memory storage account. Its data is lost when the process ends.
 
     >>> engine = Engine("contoso")
@@ -51,12 +50,7 @@ class Engine:
         targets: Targets | None = None,
         deletion_seconds: float = 0,
     ) -> None:
-        self.account_name = name
-        self.account_key = DEVELOPMENT_KEY if key is None else key
-        self.clock = Clock() if clock is None else clock
-        self.ledger = Ledger()
-        self.faults = Faults()
-        self.targets = targets
+        super().__init__(name, DEVELOPMENT_KEY if key is None else key, Clock() if clock is None else clock, targets)
         self.tables = Tables(self.clock, page_examines=page_examines)
         self._queues: Queues | None = None
         self._blobs: Blobs | None = None

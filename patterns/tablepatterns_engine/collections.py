@@ -1,10 +1,10 @@
-"""Sorted collections: values by key, and values by due time."""
+"""A dictionary whose values can be walked in the order of their keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice, takewhile
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
 
@@ -50,32 +50,3 @@ class OrderedMap(dict[str, T]):
         keys = takewhile(lambda key: key.startswith(prefix), self._order.irange(max(prefix, start)))
         page = list(islice(keys, limit + 1))
         return [self[key] for key in page[:limit]], page[limit] if len(page) > limit else None
-
-
-class TimerQueue(Generic[T]):
-    """Items by due time, then by number; numbers are unique.
-
-    A change costs a binary search; items that are not due are never visited.
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        self._entries: Any = SortedList()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, moment: int, number: int, thing: T) -> None:
-        self._entries.add((moment, number, thing))
-
-    def remove(self, moment: int, number: int, thing: T) -> None:
-        """Remove an item, which must have been added for this time."""
-        self._entries.remove((moment, number, thing))
-
-    def due(self, now: int) -> Iterator[T]:
-        """Yield the items that are due, earliest first; do not add or remove items while iterating."""
-        for moment, _, thing in self._entries:
-            if moment > now:
-                return
-            yield thing

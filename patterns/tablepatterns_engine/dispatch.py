@@ -39,14 +39,18 @@ class AccountApi:
         return self._api(service).max_body
 
     def cors_rules(self, service: str) -> Sequence[CorsRule]:
+        return self._settings(service).get_service_properties().cors
+
+    def _settings(self, service: str) -> Settings:
         settings: Settings = getattr(self._engine, f"{service}s")
-        return settings.get_service_properties().cors
+        return settings
 
     def _api(self, name: str) -> Api[Any]:
         api = self._apis.get(name)
         if api is None:
             # Another thread may have been faster
-            api = self._apis.setdefault(name, Api(self._engine, _service(name), trust_tokens=self._trust_tokens))
+            new = Api(self._engine, self._settings(name), _service(name), trust_tokens=self._trust_tokens)
+            api = self._apis.setdefault(name, new)
         return api
 
 

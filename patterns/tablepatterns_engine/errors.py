@@ -271,10 +271,7 @@ APPEND_POSITION_NOT_MET = _error(
     "412 AppendPositionConditionNotMet: The append position condition specified was not met."
 )
 MAX_SIZE_NOT_MET = _error("412 MaxBlobSizeConditionNotMet: The max blob size condition specified was not met.")
-BLOB_IS_SEALED = _error(
-    "409 BlobIsSealed: The specified blob is sealed, and its contents can't be modified unless the blob is re-created "
-    "after a delete."
-)
+BLOB_IS_SEALED = _error("409 BlobIsSealed: The blob is sealed and its contents cannot be modified.")
 BLOB_ARCHIVED = _error("409 BlobArchived: This operation is not permitted on an archived blob.")
 
 # -- Copies

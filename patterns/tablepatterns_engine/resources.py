@@ -23,7 +23,7 @@ from tablepatterns.limits import (
 from . import errors
 from .clock import SECOND, Clock
 from .errors import ErrorMessage, ServiceError
-from .http.versions import is_version
+from .versions import is_version
 
 _CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

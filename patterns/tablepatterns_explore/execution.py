@@ -10,11 +10,10 @@ from tablepatterns.edm import Ticks
 from tablepatterns_engine.dispatch import service_of
 from tablepatterns_engine.errors import ServiceError
 from tablepatterns_engine.faults import RESPONSE_LOST, TIMED_OUT_AFTER, Fault
-from tablepatterns_engine.http.address import Target
+from tablepatterns_engine.http.address import Target, absolute
 from tablepatterns_engine.http.message import Request
 from tablepatterns_engine.ledger import Record
 from tablepatterns_engine.queues.call import locate as locate_queue
-from tablepatterns_engine.tables.call import absolute
 from tablepatterns_engine.tables.call import locate as locate_table
 
 from .choice import Kind

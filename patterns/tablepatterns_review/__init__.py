@@ -18,9 +18,9 @@ with importing("a review needs", extra="review"):
 
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
-    from .design.file import BadDesignFile, read_design
-    from .design.from_sets import declare_set
-    from .model import Finding, Reviewed, Severity
+    from .design_file.reader import BadDesignFile, read_design
+    from .kinds.from_sets import declare_set
+    from .result import Finding, Reviewed, Severity
     from .reviewer import review
 
 __all__ = [
@@ -49,14 +49,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "declare_set": "design.from_sets",
-    "BadDesignFile": "design.file",
+    "declare_set": "kinds.from_sets",
+    "BadDesignFile": "design_file.reader",
     "BadPriceTable": "capacity.price",
-    "Finding": "model",
+    "Finding": "result",
     "PriceTable": "capacity.price",
-    "Reviewed": "model",
-    "Severity": "model",
-    "read_design": "design.file",
+    "Reviewed": "result",
+    "Severity": "result",
+    "read_design": "design_file.reader",
     "review": "reviewer",
 }
 """The modules of names that are imported on first use; type checkers see the imports above."""

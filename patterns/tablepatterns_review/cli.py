@@ -5,10 +5,11 @@ What reviews and reports is loaded where it is used, so that other commands begi
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib import import_module
@@ -35,14 +36,16 @@ from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
 from .design.model import Design
-from .model import Reviewed, Severity
 from .plans.explain import explain as plan_of
+from .result import Reviewed, Severity
 
 if TYPE_CHECKING:
     from .capacity.price import PriceTable
 
 _MANY: Final = 300
 """A review of so many access patterns takes so long that it is announced."""
+_OBJECTS: Final = 100_000
+"""How many objects a review makes between two collections of garbage."""
 _FIRST: Final = 12
 """The number of findings from estimates that are shown while a review measures."""
 
@@ -93,7 +96,7 @@ class _Review:
         from .reviewer import review
 
         design, prices = design_of(self.source), self.prices
-        with _progress(design) as show:
+        with _fewer_collections(), _progress(design) as show:
             reviewed = review(design, prices=prices, on_measured=show)
         if self.output is not None:
             # Line breaks as they are, on every system
@@ -155,30 +158,6 @@ class _Review:
                 self.console.print(part)
             self.console.print()
 
-    def watch(self) -> None:
-        """Review the design file, and again whenever it changes, until Ctrl+C; its errors are reported, too."""
-        with importing("--watch needs", extra="review"):
-            from watchfiles import watch as changes_of
-        path = self._file("watched").absolute()
-        # Ctrl+C is how the user ends it
-        with suppress(KeyboardInterrupt):
-            self._run_or_report_errors()
-            # Editors replace the file, so its folder is watched
-            for changes in changes_of(path.parent, recursive=False):
-                if any(Path(changed).name == path.name for _, changed in changes):
-                    self._run_or_report_errors()
-
-    def _run_or_report_errors(self) -> None:
-        from .report.html import error_page
-
-        try:
-            self.run()
-        except (BadInput, OSError) as error:
-            self._say(f"{error}\n")
-            if self.output is not None and self.form is Form.HTML:
-                page = error_page(f"Errors: {self.source}", str(error).splitlines())
-                self.output.write_bytes(page.encode("utf-8"))
-
     def _file(self, use: str) -> Path:
         if not Path(self.source).is_file():
             raise BadInput("design", self.source, f"only a design file can be {use}", "give a TOML file")
@@ -186,6 +165,17 @@ class _Review:
 
     def _say(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _fewer_collections() -> Generator[None, None, None]:
+    """Collect garbage less often: most objects of a review live as long as it, and looking at them takes a fourth."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 @contextmanager
@@ -217,7 +207,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
 
 def design_of(source: str) -> Design:
     """Return the design of a TOML file, or one in Python; modules are looked for in the working folder, too."""
-    from .design.file import read_design
+    from .design_file.reader import read_design
 
     module, _, attribute = source.partition(":")
     if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
@@ -313,9 +303,6 @@ def review(
     code: Annotated[
         bool, typer.Option("--code", help="Write the design as Python, with tests that hold its costs to the review.")
     ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Review again, and write --output again, whenever the file changes.")
-    ] = False,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
     ] = False,
@@ -329,13 +316,13 @@ def review(
         for package in ("jinja2", "pydantic", "tomlkit"):
             import_module(package)
     if json_schema:
-        from .design.format import schema
+        from .design_file.format import schema
 
         print_document(schema())
         return None
     if design is None:
         fail("no design is given: name a TOML file, or package.module:design", WRONG_USE, as_json=as_json)
-    prints_report = as_json and output is None and diff is None and fix is None and not code and not watch
+    prints_report = as_json and output is None and diff is None and fix is None and not code
     form = Form.JSON if prints_report else form
     text = io.StringIO() if as_json and not prints_report else None
     request, exit_status = _Review(design, form, output, prices, console(file=text)), 0
@@ -346,8 +333,6 @@ def review(
             request.fix(fix)
         elif code:
             request.code()
-        elif watch:
-            request.watch()
         else:
             worst, least = request.run().severity, Severity.__members__.get(fail_on.name)
             exit_status = int(worst is not None and least is not None and worst >= least)

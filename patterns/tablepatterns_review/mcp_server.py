@@ -23,7 +23,7 @@ from tablepatterns.errors import BadInput, TablePatternsError, message_of
 from tablepatterns.figures import SECONDS_OF_A_MONTH, money
 
 from .capacity.price import PriceTable
-from .design.file import read_design
+from .design_file.reader import read_design
 from .plans.explain import explain
 from .report import markdown
 from .report.text import plain_text

@@ -5,10 +5,9 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, cast
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -40,28 +39,9 @@ def text(value: str) -> str:
     >>> print(text("a 'b'"), text('a "b"'))
     "a 'b'" "a \"b\""
     """
-    # The width of other characters depends on the program that shows them
-    is_plain = all(
-        unicodedata.east_asian_width(character) not in "WFA" and not unicodedata.combining(character)
-        for character in value
-    )
     # With both kinds of quotes, only the single ones are escaped
-    inner = (repr if is_plain else ascii)(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
+    inner = repr(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
     return '"' + inner.replace('"', '\\"') + '"'
-
-
-def literal(value: Any) -> str:
-    match value:
-        case str():
-            return text(value)
-        case tuple():
-            items = [literal(item) for item in cast("tuple[object, ...]", value)]
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        case Mapping():
-            entries = cast("Mapping[str, object]", value).items()
-            return f"{{{', '.join(f'{text(name)}: {literal(item)}' for name, item in entries)}}}"
-        case _:
-            return repr(value)
 
 
 def declaration(value: Any) -> str:
@@ -70,7 +50,7 @@ def declaration(value: Any) -> str:
     for field in fields(value):
         default = field.default_factory() if field.default_factory is not MISSING else field.default
         if (argument := getattr(value, field.name)) != default:
-            arguments[field.name] = literal(argument)
+            arguments[field.name] = repr(argument)
     return call(type(value).__name__, **arguments)
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 from .advice.changes import Change
 from .advice.tested import with_tested_advice
 from .capacity.growth import in_sight
-from .capacity.hot_partitions import simulate_day
+from .capacity.hot_partitions import account_load, simulate_day
 from .capacity.price import PriceTable, bill, with_costs
 from .design.archives import with_moves
-from .design.checks import check
 from .design.model import Design
-from .measure.measure import Measurements, estimated, measure
-from .model import Finding, Measured, Reviewed
+from .design_file.checks import check
+from .measure.measure import Measurements, estimated, independent, measure
+from .result import Finding, Measured, Reviewed
 from .rules import findings
 from .rules.context import RuleContext, without_waste
-from .simulation.consistency import consistency
-from .simulation.simulate import simulate
 
 MAX_TESTS: Final = 10_000
 """How many access patterns are measured in tests of changes. Each test measures those of the changed design again."""
@@ -64,6 +62,10 @@ def review(
     Guide: designing for querying, designing for modification, scalability targets, cost considerations.
     """
     reviewed, _ = review_with_changes(design, prices=prices, on_measured=on_measured)
+    # Loads the explorer of schedules, which the first findings do not need
+    from .simulation.consistency import consistency
+    from .simulation.simulate import simulate
+
     simulation = simulate(design)
     return replace(reviewed, simulation=simulation, consistency=consistency(reviewed.measured, simulation))
 
@@ -75,14 +77,79 @@ def review_with_changes(
     price_table, measurements = prices or PriceTable.default(), Measurements(on_measured)
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
+
+    def measured(part: Design, beside: Sequence[float]) -> Reviewed:
+        return without_advice(part, price_table, measurements, beside)[1]
+
+    def by_estimate(part: Design, beside: Sequence[float]) -> Reviewed:
+        return _by_estimate(part, price_table, beside)
+
     findings, changes, together = with_tested_advice(
         reviewed,
         context,
-        lambda changed: without_advice(changed, price_table, measurements)[1],
-        lambda changed: _by_estimate(changed, price_table),
+        ChangedReviews(reviewed, measured).review,
+        ChangedReviews(reviewed, by_estimate).review,
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes
+
+
+class ChangedReviews:
+    """Reviews of changes of a design: only the sets that a change concerns are reviewed, beside the load of the others.
+
+    :param review_part: reviews a design beside other requests to the account, per second at each step of a day
+    """
+
+    def __init__(self, whole: Reviewed, review_part: Callable[[Design, Sequence[float]], Reviewed]) -> None:
+        self._whole = whole
+        self._review_part = review_part
+        self._parts: dict[frozenset[str], tuple[Sequence[float], Reviewed]] = {}
+
+    def review(self, changed: Design) -> Reviewed:
+        """Return the review of a changed design; its limits and the load of its account are those before the change."""
+        whole, names = self._whole, self._concerned(changed)
+        beside, before = self._parts.get(names) or self._parts.setdefault(names, self._unchanged(names))
+        after = self._review_part(_part(changed, names), beside)
+        tables, costs = {load.table for load in before.heats}, whole.bill
+        lines = [line for line in costs.lines if line.subject.partition(": ")[0] not in names]
+        return replace(
+            whole,
+            design=changed,
+            measured=(*(call for call in whole.measured if call.of.name not in names), *after.measured),
+            heats=(*(load for load in whole.heats if load.table not in tables), *after.heats),
+            bill=replace(
+                costs,
+                lines=(*lines, *after.bill.lines),
+                total=costs.total - before.bill.total + after.bill.total,
+                then=costs.then - before.bill.then + after.bill.then,
+            ),
+            findings=_merged(whole.findings, before.findings, after.findings),
+        )
+
+    def _concerned(self, changed: Design) -> frozenset[str]:
+        """Return the sets that a change alters, and those that share something with them before or after."""
+        pairs = zip(self._whole.design.sets, changed.sets, strict=True)
+        altered = {new.name for old, new in pairs if new is not old}
+        groups = [*independent(self._whole.design), *independent(changed)]
+        return frozenset[str]().union(*(group for group in groups if not group.isdisjoint(altered)))
+
+    def _unchanged(self, names: Collection[str]) -> tuple[Sequence[float], Reviewed]:
+        others = [call for call in self._whole.measured if call.of.name not in names]
+        beside = account_load(needed for call in others for needed in without_waste(call)).rates
+        return beside, self._review_part(_part(self._whole.design, names), beside)
+
+
+def _part(design: Design, names: Collection[str]) -> Design:
+    return replace(design, sets=tuple(declared_set for declared_set in design.sets if declared_set.name in names))
+
+
+def _merged(whole: Sequence[Finding], before: Sequence[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of a design of which a part has changed; some need the whole, such as the account's."""
+    keys, old = ({(finding.rule, finding.subject) for finding in findings} for findings in (whole, before))
+    remain = [finding for finding in whole if (finding.rule, finding.subject) not in old]
+    # What only a part has without the change is no effect of the change
+    new = [one for one in after if (one.rule, one.subject) in keys or (one.rule, one.subject) not in old]
+    return (*new, *remain)
 
 
 def first_findings(design: Design) -> tuple[Finding, ...]:
@@ -93,19 +160,26 @@ def first_findings(design: Design) -> tuple[Finding, ...]:
     return _by_estimate(design, PriceTable.default()).findings
 
 
-def _by_estimate(design: Design, prices: PriceTable) -> Reviewed:
+def _by_estimate(design: Design, prices: PriceTable, beside: Sequence[float] = ()) -> Reviewed:
     check(design)
-    return _of_calls(with_moves(design), estimated(design), prices)[1]
+    return _of_calls(with_moves(design), estimated(design), prices, beside)[1]
 
 
-def without_advice(design: Design, prices: PriceTable, measurements: Measurements) -> tuple[RuleContext, Reviewed]:
-    """Return the context of the rules, and the review without tested advice."""
+def without_advice(
+    design: Design, prices: PriceTable, measurements: Measurements, beside: Sequence[float] = ()
+) -> tuple[RuleContext, Reviewed]:
+    """Return the context of the rules, and the review without tested advice.
+
+    :param beside: the other requests to the account, per second at each step of a day
+    """
     check(design)
     design = with_moves(design)
-    return _of_calls(design, measure(design, measurements=measurements), prices)
+    return _of_calls(design, measure(design, measurements=measurements), prices, beside)
 
 
-def _of_calls(design: Design, measured_sets: tuple[Measured, ...], prices: PriceTable) -> tuple[RuleContext, Reviewed]:
+def _of_calls(
+    design: Design, measured_sets: tuple[Measured, ...], prices: PriceTable, beside: Sequence[float]
+) -> tuple[RuleContext, Reviewed]:
     heats, account = simulate_day(design, measured_sets)
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
@@ -114,5 +188,7 @@ def _of_calls(design: Design, measured_sets: tuple[Measured, ...], prices: Price
     needed_calls = tuple(call for one in measured_sets for call in without_waste(one))
     is_all_needed = needed_calls == measured_sets
     needed_load, needed_account = (heats, account) if is_all_needed else simulate_day(design, needed_calls)
+    if beside:
+        needed_account = replace(needed_account, rates=tuple(map(sum, zip(needed_account.rates, beside, strict=True))))
     context = RuleContext(design, measured_sets, needed_load, needed_account, limits, costs)
     return context, Reviewed(design, measured_sets, heats, account, limits, costs, (), findings(context))

@@ -149,7 +149,7 @@ async def run_export(
     origin = identity_of(pool.account), walk.table.name, content, options.format
     where = None if options.where is None else str(options.where)
     arguments: dict[str, Any] = dict(zip(("account", "table", "content", "format"), origin, strict=True))
-    arguments |= {"where": where, "select": options.select and list(options.select)}
+    arguments |= {"where": where, "select": None if options.select is None else list(options.select)}
     continued = None if base is None else (base[0], base[1].manifest.digest)
     arguments["base"] = continued and list(continued)
     place = place_of(pool.account, options.folder)

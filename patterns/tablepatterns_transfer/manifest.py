@@ -109,7 +109,7 @@ class Manifest:
                 return cls(
                     **content,
                     files=tuple(map(FileEntry.of, files)),
-                    select=select and tuple(select),
+                    select=None if select is None else tuple(select),
                     base=base and tuple(base),
                     deleted=deleted and FileEntry.of(deleted),
                 )

@@ -22,7 +22,7 @@ from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, KeyDigest, LoadP
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Page, Table
 
-from .manifest import Export
+from .manifest import Export, Manifest
 
 IfExists: TypeAlias = Literal["fail", "skip", "replace"]
 _KEYS: Final = ("PartitionKey", "RowKey")
@@ -172,8 +172,12 @@ class SetLoader:
         return {name: value for name, value in row.items() if name not in _KEYS or name in fields}
 
 
-def check_content(content: str, entity_set: EntitySet[Any, Any] | None) -> None:
+def check_content(manifest: Manifest, entity_set: EntitySet[Any, Any] | None, if_exists: IfExists) -> None:
     """Reject an export that cannot be imported to a table, or to a set."""
+    content = manifest.content
+    if manifest.select is not None and if_exists == "replace":
+        rule = f"the export has no properties but {list(manifest.select)}, so rows would lose their others"
+        raise BadInput("if_exists", if_exists, rule, "import it to a new table, or export all properties")
     if content == "stored":
         rule = "its values are encrypted or in blobs, and a set would encrypt them again"
         raise BadInput("export", content, rule, "export the rows of the table, or decrypt the entities")

@@ -165,7 +165,7 @@ class TableTransfer(Pattern[Account_co]):
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         async with opened(self.account, folder) as export:
-            check_content(export.manifest.content, self.entity_set)
+            check_content(export.manifest, self.entity_set, if_exists)
             walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
             await self.table.create()
             how: dict[str, Any] = {"if_exists": if_exists, "max_concurrency": max_concurrency}

@@ -76,7 +76,10 @@ def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, 
     return process.returncode, output, errors
 
 
-@pytest.mark.parametrize("after", [0.0, 0.2, 0.5, 0.8, 1.2, 2.0])
+nightly = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("after", [0.0, 0.5, *(pytest.param(after, marks=nightly) for after in (0.2, 0.8, 1.2, 2.0))])
 def test_sigterm_at_any_moment_ends_a_worker_gracefully(folder: Path, served: str, after: float) -> None:
     process = begin(folder, served, "worker", "app:worker", "--log-level", "ERROR")
     wait_for_handlers(process)
@@ -118,8 +121,23 @@ tablepatterns.cli.check_not_stopped()
     assert (ended.stdout, ended.returncode) == ("still runs\n", 143)
 
 
-@pytest.mark.parametrize("work", ["verify", "repair", "backfill", "check"])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+INTERRUPTED = (signal.SIGINT, 130)
+TERMINATED = (signal.SIGTERM, 143)
+
+
+@pytest.mark.parametrize(
+    ("work", "number", "status"),
+    [
+        ("verify", *INTERRUPTED),
+        ("repair", *TERMINATED),
+        ("backfill", *INTERRUPTED),
+        ("check", *TERMINATED),
+        pytest.param("verify", *TERMINATED, marks=nightly),
+        pytest.param("repair", *INTERRUPTED, marks=nightly),
+        pytest.param("backfill", *TERMINATED, marks=nightly),
+        pytest.param("check", *INTERRUPTED, marks=nightly),
+    ],
+)
 def test_interrupted_work_says_what_was_done_and_is_resumed(
     folder: Path, served: str, work: str, number: signal.Signals, status: int
 ) -> None:
@@ -151,8 +169,8 @@ def test_interrupted_work_says_what_was_done_and_is_resumed(
     assert not resume.exists()
 
 
-@pytest.mark.parametrize("after", [0.0, 0.4, 0.9, 1.5])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("after", [0.0, 0.9, *(pytest.param(after, marks=nightly) for after in (0.4, 1.5))])
+@pytest.mark.parametrize(("number", "status"), [INTERRUPTED, TERMINATED])
 def test_a_signal_at_any_moment_leaves_no_traceback(
     folder: Path, served: str, after: float, number: signal.Signals, status: int
 ) -> None:

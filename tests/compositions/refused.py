@@ -22,7 +22,6 @@ from tablepatterns import (
     PartitionSpread,
     Period,
     PeriodTables,
-    Schema,
     WideEntity,
     connect,
 )
@@ -36,7 +35,6 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.one_to_many import OneToMany
-from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
@@ -156,11 +154,6 @@ REFUSED: tuple[Refused, ...] = (
                 inner, IndexEntity("Department", "LastName", store=InBlobs("lists")), table=table
             ),
         ),
-    ),
-    Refused(
-        ("PartitionMove", "Schema"),
-        "whose schema lacks the properties of a move",
-        lambda account: PartitionMove(staff(account, schema=Schema({"Department": str, "EmployeeId": int}))),
     ),
     Refused(
         ("EncryptedProperties", "EntitySet"),

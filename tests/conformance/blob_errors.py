@@ -57,7 +57,7 @@ TOO_LARGE = ServiceError(412, "MaxBlobSizeConditionNotMet", "The max blob size c
 SEALED = ServiceError(
     409,
     "BlobIsSealed",
-    "The specified blob is sealed, and its contents can't be modified unless the blob is re-created after a delete.",
+    "The blob is sealed and its contents cannot be modified.",
 )
 OVERWRITES = ServiceError(
     403, "UnauthorizedBlobOverwrite", "This request is not authorized to perform blob overwrites."

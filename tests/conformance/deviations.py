@@ -114,7 +114,8 @@ BLOB_CONDITIONS = _deviates(
     "412 if there is no blob; accepts If-None-Match: * for every write; only one ETag per header; ignored by snapshots",
 )
 BLOB_LEASES = _deviates(
-    "leases of blobs", "accepts any ID, also if there is no blob; a copy overwrites a blob with a fixed-duration lease"
+    "leases of blobs",
+    "accepts any ID, also if there is no blob; a copy overwrites a fixed-duration lease and keeps a broken one",
 )
 BLOB_LEASE_TEXTS = _deviates("errors of leases", "other messages")
 BLOB_RANGES = _deviates(

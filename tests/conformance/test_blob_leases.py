@@ -232,6 +232,25 @@ async def test_a_broken_lease_guards_nothing(blob: Any, blob_rejected: Any) -> N
 
 
 @pytest.mark.few_on_azurite
+@pytest.mark.parametrize("write", ["put", "commit", "set metadata", "set properties"])
+async def test_a_write_makes_a_broken_lease_available(blob: Any, write: str) -> None:
+    await (await blob.acquire_lease(-1, lease_id=A)).break_lease()
+    await WRITES[write](blob, None)
+    assert await state_of(blob) == ("available", "unlocked", None)
+
+
+@BLOB_LEASES
+async def test_a_copy_makes_a_broken_lease_available(container: Any, blob: Any, blob_rejected: Any) -> None:
+    await container.upload_blob("source", b"...")
+    lease = await blob.acquire_lease(-1, lease_id=A)
+    await lease.break_lease()
+    await blob.start_copy_from_url(container.get_blob_client("source").url)
+    assert await state_of(blob) == ("available", "unlocked", None)
+    async with blob_rejected(ABSENT):
+        await lease.break_lease()
+
+
+@pytest.mark.few_on_azurite
 @pytest.mark.parametrize("duration", [14, 61, 0, -2])
 async def test_a_lease_is_for_15_to_60_seconds_or_infinite(blob: Any, blob_rejected: Any, duration: int) -> None:
     async with blob_rejected(BAD_HEADER):

@@ -24,7 +24,7 @@ from tablepatterns import EntitySet, Key, connect
 staff = EntitySet(connect(), "Staff", Key("{Department}", "{Number:06d}"))
 staff.insert({"Department": "Sales", "Number": flights.COUNT})
 try:
-    import pandas
+    import notebook_helpers
 except ModuleNotFoundError as error:
     missing = error
 f"{staff.range(Department='Sales').__next__()['Number']} {missing.name}: {missing}"
@@ -54,7 +54,7 @@ def folder(tmp_path: Path, wheel: Path) -> Path:
 
 def test_the_lock_file_names_files_that_are_there_with_their_digests(folder: Path) -> None:
     packages = json.loads((folder / "pyodide-lock.json").read_text("utf-8"))["packages"]
-    assert packages.keys() == {"flights", lite.NAME, "lite-startup", *lite.PLOTTING}
+    assert packages.keys() == {"flights", lite.NAME, "lite-startup", "notebook-helpers", *lite.PLOTTING}
     for each in packages.values():
         assert sha256((folder / each["file_name"]).read_bytes()).hexdigest() == each["sha256"]
         assert packages.keys() >= {*each["depends"]}
@@ -65,7 +65,7 @@ def test_what_a_notebook_imports_is_loaded_from_the_site(tmp_path: Path, folder:
     program = tmp_path / "program.mjs"
     program.write_text(PROGRAM.replace("FOLDER", folder.as_uri()), "utf-8")
     done = node([str(program)], return_completed_process=True, capture_output=True, text=True)
-    assert done.stdout.startswith("223 pandas: This build of the site lacks pandas: "), done.stderr[-1000:]
+    assert done.stdout.startswith("223 matplotlib: This build of the site lacks matplotlib: "), done.stderr[-1000:]
 
 
 def test_the_name_of_a_notebook_leads_to_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,8 @@ IMPORTED = {
 
 def packages_of(path: Path) -> str:
     cells = nbformat.read(path, as_version=4).cells
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    helpers = (NOTEBOOKS / "notebook_helpers.py").read_text("utf-8")
+    code = "\n".join([helpers, *(cell.source for cell in cells if cell.cell_type == "code")])
     return ", ".join(name for name, pattern in IMPORTED.items() if re.search(pattern, code, re.MULTILINE))
 
 

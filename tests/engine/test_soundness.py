@@ -134,8 +134,8 @@ BROKEN: dict[str, Callable[[Engine], Any]] = {
     "message under another id": lambda engine: messages(engine)._messages.update(
         x=messages(engine)._messages.popitem()[1]
     ),
-    "message without a visibility time": lambda engine: messages(engine)._by_visibility._entries.pop(),
-    "message that never expires": lambda engine: messages(engine)._by_expiry._entries.pop(),
+    "message without a visibility time": lambda engine: messages(engine)._by_visibility.pop(),
+    "message that never expires": lambda engine: messages(engine)._by_expiry.pop(),
     "queue under another name": lambda engine: setattr(messages(engine), "name", "bills"),
     "blob under another name": change_blob("b", name="c"),
     "blob with bytes that are in no block": change_blob("blocks", content=of("more than one")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import isfunction
@@ -14,6 +15,8 @@ from tablepatterns import (
     ChildSet,
     EntityGroupTransaction,
     EntitySet,
+    IndexEntity,
+    IntraPartitionIndex,
     Key,
     LogTail,
     PartitionSpread,
@@ -21,6 +24,7 @@ from tablepatterns import (
     PeriodTables,
     QueryClass,
     Rekey,
+    Summary,
     WideEntity,
     connect,
     prop,
@@ -29,7 +33,7 @@ from tablepatterns.entity_set.calls import SetCalls
 from tablepatterns.entity_set.commit import Write
 from tablepatterns.entity_set.hooks import SetHooks
 from tablepatterns.entity_set.model_layer import ModelLayer
-from tablepatterns.errors import BadInput, EntityChanged
+from tablepatterns.errors import BadInput, BadKey, EntityChanged
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 JONES: Mapping[str, Any] = {"Department": "Sales", "EmployeeId": 223}
@@ -149,11 +153,30 @@ def test_each_call_works_or_is_rejected_with_its_reason(name: str, call: str) ->
         assert CALLS[call](subject, entity)
 
 
+OF_ANOTHER_SET: Mapping[str, Any] = {
+    "find": IntraPartitionIndex(Key("{Department}", "email_{Email}")),
+    "keys_of": IndexEntity("LastName"),
+    "find_all": IndexEntity("LastName"),
+    "totals": Summary(Key("{Department}", "total")),
+}
+
+
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("call", ["keys_of", "find_all", "totals"])
+@pytest.mark.parametrize("call", OF_ANOTHER_SET)
 def test_what_is_not_derived_cannot_be_read(name: str, call: str) -> None:
-    with pytest.raises(BadInput):
-        getattr(SETS[name]().entities, call)(object(), JONES)
+    entities = SETS[name]().entities
+    for derived in (object(), OF_ANOTHER_SET[call]):
+        with pytest.raises(BadInput):
+            getattr(entities, call)(derived, JONES)
+
+
+def test_an_equal_index_of_another_set_cannot_be_read() -> None:
+    for call, derived in OF_ANOTHER_SET.items():
+        entities = EntitySet(connect(), "Employees", KEY, derived=[copy(derived)])
+        with pytest.raises(BadInput, match="the set keeps"):
+            getattr(entities, call)(derived, JONES)
+        with pytest.raises(BadKey, match="Department"):
+            getattr(entities, call)(entities.derived[0], Email="a", LastName="Jones")
 
 
 def test_the_layer_of_a_model_has_every_hook_of_a_set() -> None:

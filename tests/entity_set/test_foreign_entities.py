@@ -105,8 +105,6 @@ OTHERS = {
     "EntitySet.instance_of": "it returns an entity of another set unchanged",
     "IndexEntity.lists": "it takes the fields of any entity",
     "Key.keys_of": "it takes the fields of any entity",
-    "RangeDivision": "it takes the first of some keys",
-    "Schema.check": "it takes the fields of any entity",
     "Storage.table_names": "it takes the first of some names",
 }
 """What takes something else by these names, with the reason; of a class all of its methods."""

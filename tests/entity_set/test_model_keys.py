@@ -8,14 +8,16 @@ from dataclasses import make_dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from ipaddress import IPv4Address
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import (
     ChildSet,
     CopiedFields,
@@ -122,21 +124,22 @@ def model_of(kind: Any) -> Any:
     return make_dataclass("Row", [*fields, ("at", datetime | None, None), ("entry", UUID | None, None)])
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", TYPES)
-def test_every_place_accepts_the_same_formats(name: str, place: str) -> None:
+def test_every_place_accepts_the_same_formats(name: str) -> None:
     kind, _, accepted = TYPES[name]
-    for spec in FORMATS:
+    model = model_of(kind)
+    for spec, place in product(FORMATS, PLACES):
         field = f"{{x:{spec}}}" if spec else "{x}"
+        # A connection rejects sets whose rows could have the same keys
         if spec in accepted:
-            PLACES[place](connect(), model_of(kind), field)
+            PLACES[place](connect(), model, field)
             continue
         with pytest.raises(BadDesign) as caught:
-            PLACES[place](connect(), model_of(kind), field)
+            PLACES[place](connect(), model, field)
         said = str(caught.value).replace("06d", "019d")
-        assert field.removesuffix(":%M:%S.%f}") in said
+        assert field.removesuffix(":%M:%S.%f}") in said, place
         for hint in accepted:
-            assert (f"{{x:{hint}" if hint else "{x}").removesuffix(":%M:%S.%f") in said
+            assert (f"{{x:{hint}" if hint else "{x}").removesuffix(":%M:%S.%f") in said, place
 
 
 def test_an_index_entity_without_a_key_says_which_to_give() -> None:
@@ -150,7 +153,7 @@ PAIRS = [(name, spec) for name, (_, _, accepted) in TYPES.items() for spec in ac
 @pytest.mark.parametrize("place", ["RowKey", "IntraPartitionIndex", "InterPartitionIndex"])
 @pytest.mark.parametrize(("name", "spec"), PAIRS)
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@examples(20)
 def test_keys_sort_as_the_values_do(name: str, spec: str, place: str, data: st.DataObject) -> None:
     kind, strategy, _ = TYPES[name]
     values = data.draw(st.lists(strategy, unique=True, min_size=1, max_size=5))

@@ -113,6 +113,8 @@ def test_an_employee_is_removed_with_its_index_row(client: FlaskClient, jones: A
         ({**JONES, "EmployeeId": 224}, 409),
         ({**JONES, "EmployeeId": 1_000_000}, 400),
         ({"EmployeeId": 224, "Email": "a@b.c"}, 400),
+        ({**JONES, "EmployeeId": 224, "Email": "a@b.c", "Age": "old"}, 400),
+        ({**JONES, "EmployeeId": 224, "Email": "a@b.c", "Title": "Head"}, 400),
         ([], 400),
     ],
 )

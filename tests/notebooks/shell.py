@@ -35,6 +35,9 @@ class _Displays(DisplayPublisher):
     def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
         self.shell.record("display_data", data)
 
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.clear()
+
 
 class _Stream(io.TextIOBase):
     """Records what a cell prints."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import shutil
 import signal
 import sys
 import time
@@ -21,6 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from notebooks.book import FOLDER, HELPERS
 from notebooks.shell import CellError, Shell
 from support.no_threads import forbid_threads
 
@@ -46,8 +48,9 @@ def run(cells: Sequence[str], *, has_threads: bool) -> Run:
     :raises CellError: a cell raised an error
     """
     connection = _server()
-    # Nothing of the repository is at hand there, as where only the notebook was downloaded
+    # Nothing else of the repository is at hand there, as where only the notebooks were downloaded
     with TemporaryDirectory() as folder:
+        shutil.copy(FOLDER / f"{HELPERS}.py", folder)
         connection.send((cells, has_threads, folder, dict(os.environ)))
         answer = connection.recv()
     if isinstance(answer, Exception):

@@ -1,4 +1,4 @@
-"""Imports point down: one ordered list of layers, no cycles, and a pattern's inner files are its own."""
+"""Imports point down: ordered layers, no cycles of files or of folders, and a pattern's inner files are its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAYERS = (
     ("tablepatterns_engine",),
     ("traffic",),
     ("sdk",),
-    ("recipe", "arguments", "heartbeat"),
+    ("recipe", "arguments"),
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set", "inventory"),
@@ -67,6 +67,7 @@ def dotted(path: Path) -> str:
 
 
 NAMES = {dotted(path): path for path in MODULES}
+FOLDERS = sorted({path.parent for path in MODULES if path.parent != SOURCE})
 
 
 def imported(text: str, module: str, *, is_package: bool = False) -> Iterator[str]:
@@ -108,6 +109,17 @@ def pattern(module: str) -> str:
     """Return the package of the pattern that a module belongs to; empty where there is none."""
     parts = module.split(".")
     return ".".join(parts[:3]) if parts[1:2] == ["recipes"] and len(parts) > 3 else ""
+
+
+def part_imports(texts: Mapping[str, str], folder: str) -> Mapping[str, set[str]]:
+    """Return what the files and folders right inside a folder import of each other."""
+    depth = folder.count(".") + 1
+    graph: dict[str, set[str]] = {}
+    for module, text in texts.items():
+        names = [name.split(".") for name in own_imports(text, module) if name.startswith(f"{folder}.")]
+        own = module.split(".")[depth]
+        graph.setdefault(own, set()).update(name[depth] for name in names if name[depth] != own)
+    return graph
 
 
 def broken_rules(text: str, module: str, *, is_package: bool = False) -> list[str]:
@@ -172,6 +184,22 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
         if module != "tablepatterns"
     }
     assert cycles(graph) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=dotted)
+def test_no_parts_of_a_folder_import_each_other_in_a_cycle(folder: Path) -> None:
+    files = {name: path for name, path in NAMES.items() if folder in path.parents and path.stem != "__init__"}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    assert cycles(part_imports(texts, dotted(folder))) == []
+
+
+def test_a_cycle_of_folders_is_found_where_no_files_form_one() -> None:
+    texts = {
+        "tablepatterns_engine.http.errors": "from ..tables.json import Level",
+        "tablepatterns_engine.tables.json": "from ..account import Engine",
+        "tablepatterns_engine.tables.api": "from ..http.errors import ErrorWriter",
+    }
+    assert cycles(part_imports(texts, "tablepatterns_engine")) == [["http", "tables"]]
 
 
 def test_a_cycle_is_found() -> None:

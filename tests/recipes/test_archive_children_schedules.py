@@ -309,7 +309,7 @@ class DeletesChildrenBeforeTheyAreCopied(Move):
     async def attempt(self, lease: Lease) -> None:
         held = await self.origin.get(self.keys)
         if held is not None:
-            await self.delete(held)
+            assert await self.origin.delete(self.keys, held)
             await self.destination.insert(self.keys, held.properties)
 
 

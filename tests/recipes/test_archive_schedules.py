@@ -81,8 +81,8 @@ def explored(
     to: Place, make: Make, invariant: Callable[[Place, World], None], preemptions: int = 1, **options: Any
 ) -> None:
     """Explore every schedule within the bound."""
-    checks = {"invariant": partial(invariant, to), "always": partial(is_somewhere, to)}
-    explore_guarantee(partial(make, to), **checks, expected=EntityNotFound, preemptions=preemptions, **options)
+    checks: dict[str, Any] = {"invariant": partial(invariant, to), "always": partial(is_somewhere, to), **options}
+    explore_guarantee(partial(make, to), expected=EntityNotFound, preemptions=preemptions, **checks)
 
 
 GUARANTEE = "an archived entity is always in at least one place, and at the end its last version is in the archive"
@@ -141,9 +141,37 @@ def test_two_messages_for_one_entity_move_it_once(place: type[Place]) -> None:
 
 
 @pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("fault", [{"crashes": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or blobs")
-def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(place: type[Place]) -> None:
-    explored(place(), moving("archive", "restore", writer=False), is_in_one_place, at_least=50, crashes=1)
+def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(
+    place: type[Place], fault: dict[str, Any]
+) -> None:
+    explored(place(), moving("archive", "restore", writer=False), is_in_one_place, at_least=50, **fault)
+
+
+def erased(to: Place, world: World) -> dict[str, Any]:
+    """Return what makes two workers, and a program that deletes the entity once it is archived."""
+    actors = moving("archive", writer=False)(to, world)
+    return actors | {"eraser": erase(to, world)}
+
+
+async def erase(to: Place, world: World) -> str:
+    is_there = await to.archive(world).entity_set.get(**ID) is not None
+    return "erased" if not is_there and await to.delete(world) else "not archived"
+
+
+def stays_erased(to: Place, world: World) -> None:
+    if world.returned.get("eraser") == "erased":
+        finish_all(to, world)
+        assert everywhere(to, world) == [], "the entity is back"
+    else:
+        is_in_one_place(to, world)
+
+
+@pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
+@pytest.mark.guarantee("Archive", "an archived entity that is deleted stays deleted, even if a lease expires")
+def test_an_archived_entity_that_is_deleted_does_not_come_back(place: type[Place]) -> None:
+    explored(place(), erased, stays_erased, always=None, stalls=[OVER], preemptions=1)
 
 
 # ------------------------------------------------------------------ broken variants, which must be found

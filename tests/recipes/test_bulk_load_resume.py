@@ -15,13 +15,12 @@ from support.employees import BY_ID, employees_of, rows_of
 from support.examples import examples
 from support.staff_rows import rows_for, staff
 from support.unreliable_transport import connect_unreliable
-from tablepatterns import EntitySet, limits
+from tablepatterns import EntitySet
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
 from tablepatterns_engine.account import Engine
 
 WINDOW = 40
-MODES = ["insert", "insert_or_replace"]
 
 
 class Notebook:
@@ -47,26 +46,6 @@ async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) ->
     return True
 
 
-@pytest.fixture
-def small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_TRANSACTION_OPERATIONS", 5)
-
-
-# In the one mode two chunks to a partition of the first window; in the other, where each entity is read, fewer of all
-@pytest.mark.usefixtures("small_transactions")
-@pytest.mark.parametrize(("mode", "count", "window"), [("insert", 15, 12), ("insert_or_replace", 12, 5)])
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_a_load_that_crashes_again_and_again_is_completed(
-    backend: Any, engine: Engine, table_name: str, mode: str, count: int, window: int, after: bool
-) -> None:
-    entities, notebook = staff(count, departments=2), Notebook()
-    for request in range(1, 100):
-        dying = load_of(connect_crashing(backend, engine, Crash(request, after)), table_name, window=window)
-        if await lived(dying, entities, notebook, mode=mode):
-            break
-    assert await rows_of(backend.connect(engine), table_name) == rows_for(entities)
-
-
 async def test_every_report_of_a_load_resumes_it(backend: Any, engine: Engine, storage: Any, table_name: str) -> None:
     entities, notebook = staff(130, departments=2), Notebook()
     await load_of(storage, table_name).load(entities, progress=notebook)
@@ -78,7 +57,7 @@ async def test_every_report_of_a_load_resumes_it(backend: Any, engine: Engine, s
     assert await rows_of(storage, table_name) == rows_for(entities)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["insert", "insert_or_replace"])
 async def test_a_lost_response_stops_the_load_and_the_entities_are_known_again(
     backend: Any, engine: Engine, table_name: str, mode: str
 ) -> None:
@@ -165,19 +144,14 @@ async def token_of_a_broken_load(storage: Any, table: str) -> str:
     ],
     ids=["shifted", "shorter", "one missing", "reversed", "other keys", "none at all"],
 )
-async def test_another_input_is_rejected_before_any_request(
+async def test_another_input_or_set_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str, other: list[dict[str, Any]]
 ) -> None:
     token = await token_of_a_broken_load(storage, table_name)
-    with engine.ledger.span() as span, pytest.raises(BadToken, match="token of another input or set"):
-        await load_of(storage, table_name).load(other, resume=token)
-    assert span.records == []
-
-
-async def test_another_set_is_rejected_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
-    token = await token_of_a_broken_load(storage, table_name)
-    with engine.ledger.span() as span, pytest.raises(BadToken, match="token of another input or set"):
-        await load_of(storage, f"{table_name}x").load(staff(50), resume=token)
+    with engine.ledger.span() as span:
+        for table, entities in ((table_name, other), (f"{table_name}x", staff(50))):
+            with pytest.raises(BadToken, match="token of another input or set"):
+                await load_of(storage, table).load(entities, resume=token)
     assert span.records == []
 
 

@@ -139,15 +139,6 @@ async def test_add_gives_up_when_its_time_is_over(storage: Any, backend: Any, me
     assert await messages.read([9], **TODAY) == [10 * refusal.value.attempts]
 
 
-async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
-    await series.table.create()
-    for total in (5, 10):
-        with engine.ledger.span() as span:
-            assert await series.add(9, 5, **TODAY) == total
-        assert (span.totals.requests, span.totals.billable) == (2, 2)
-    assert await series.add(9, -3, **TODAY) == 7
-
-
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
     """Return a storage whose first write is carried out and its response lost, and others write before the second."""
 
@@ -367,15 +358,6 @@ def test_an_invalid_design_is_rejected(error: type[Exception], key: Key, options
     given = {"table": "Counts", "points": 24, "prefix": "Hour", "value_type": int} | options
     with connect() as storage, pytest.raises(error):
         DataSeries(storage, key=key, **given)
-
-
-@pytest.mark.guide("G-103")
-def test_the_cosmos_table_api_is_rejected_for_split_series() -> None:
-    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
-    with connect(cosmos) as storage:
-        series_of(storage, "Counts")
-        with pytest.raises(BadDesign, match="Cosmos DB"):
-            series_of(storage, "Counts", 600, split=True)
 
 
 # ------------------------------------------------------------------ the layout of points in rows

@@ -18,7 +18,6 @@ import tablepatterns
 from support.blob_logs import fill, log_of, minute
 from support.call_orders import assert_order_makes_no_difference, assert_same_endings
 from support.encrypted_staff import NEW, OLD, encrypted
-from support.logins import login, logs_of
 from tablepatterns import (
     DataSeries,
     EntitySet,
@@ -157,13 +156,6 @@ def family(world: World) -> list[Any]:
     return [OneToMany(parents, children).family(Department="Sales"), children.insert(ONE)]
 
 
-@case("period_tables.latest_of_each")
-def latest_in_tables(world: World) -> list[Any]:
-    logs = logs_of(world.storage, "Logins")
-    world.prepare(logs.insert(login(START, "jo")))
-    return [logs.latest_of_each(1, [{"User": "jo"}, {"User": "bob"}]), logs.insert(login(START, "bob"))]
-
-
 @case("period_tables.preceding", "data_series.preceding")
 def points(world: World) -> list[Any]:
     key = Key("{Employee}", "{Day:%Y-%m-%d}")
@@ -222,10 +214,8 @@ def verification_of_new_keys(world: World) -> list[Any]:
     return [rekey(world).verify()]
 
 
-@case("dual_writer.handle")
-def interrupted_copy(world: World) -> list[Any]:
-    move = rekey(world)
-    world.prepare(move.verify())
+def interrupted(world: World, move: Any) -> list[Any]:
+    """Return what processes the message of a writer of two entities, of which only one was written."""
     writer = move.entities._writer
 
     async def interrupt() -> None:
@@ -234,6 +224,21 @@ def interrupted_copy(world: World) -> list[Any]:
 
     world.prepare(interrupt())
     return [move.process_intents()]
+
+
+@case("dual_writer.handle")
+def interrupted_update(world: World) -> list[Any]:
+    move = rekey(world)
+    world.prepare(move.copy())
+    world.prepare(move.verify())
+    return interrupted(world, move)
+
+
+def interrupted_insert(world: World) -> list[Any]:
+    """The same, where the entity has no copy yet: 30,000 states if all orders are tried."""
+    move = rekey(world)
+    world.prepare(move.verify())
+    return interrupted(world, move)
 
 
 @case("rekey.clean_up")
@@ -328,6 +333,11 @@ def test_the_order_of_independent_calls_makes_no_difference(site: str) -> None:
 def test_the_order_of_independent_calls_makes_no_difference_after_a_fault(site: str, fault: str) -> None:
     # Without preemptions, there may be no two orders to merge
     assert_same_endings(CASES[site], preemptions=0, **{fault: 1})
+
+
+@pytest.mark.nightly
+def test_the_order_of_copies_of_a_processed_message_makes_no_difference() -> None:
+    assert_order_makes_no_difference(interrupted_insert, preemptions=1)
 
 
 def test_all_independent_calls_are_explored() -> None:

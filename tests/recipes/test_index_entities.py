@@ -11,7 +11,7 @@ import pytest
 from support.derived_tables import DerivedTables, derived_tables_on, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from support.name_lists import AS_IN_GUIDE, EVENTUAL, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
-from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
@@ -167,16 +167,6 @@ class Rivalled(IndexEntity):
         return super().repair_operation(keys, row, primary)
 
 
-@pytest.mark.guide("G-170", "G-171")
-@pytest.mark.parametrize("times", [1, 3])
-async def test_a_writer_that_lost_a_race_reads_again(places: DerivedTables, engine: Engine, times: int) -> None:
-    via = Rivalled(engine, places.table, times)
-    employees = places.employees(via)
-    await employees.insert(jones(EmployeeId=1))
-    assert via.attempts == times + 1
-    assert await numbers(employees, via) == [1, *range(101, 101 + times)]
-
-
 @pytest.mark.guide("G-170")
 async def test_a_writer_that_loses_every_race_gives_up_and_changes_nothing(
     places: DerivedTables, engine: Engine
@@ -280,14 +270,6 @@ async def test_a_list_key_that_could_be_an_employee_is_rejected(places: DerivedT
         await employees.insert(jones(LastName="empid_000001"))
     await employees.insert(jones(EmployeeId=1))
     assert await employees.keys_of(via, Department="Sales", LastName="empid_000001") == []
-
-
-async def test_lists_of_another_set_cannot_be_asked(places: DerivedTables) -> None:
-    employees = places.employees(IndexEntity("LastName"))
-    with pytest.raises(BadInput, match="the set keeps"):
-        await employees.keys_of(IndexEntity("LastName"), **SALES)
-    with pytest.raises(BadKey, match="Department"):
-        await employees.find_all(employees.derived[0], LastName="Jones")
 
 
 @pytest.mark.parametrize(
@@ -440,13 +422,3 @@ async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Der
         assert await numbers(employees, via) == [1, 2]
         assert (await verify(employees, via)).is_clean
     assert (await employees.find(by_email, Department="Sales", Email="1@contoso.com"))["EmployeeId"] == 1
-
-
-@EVERYWHERE
-async def test_entities_that_are_loaded_in_bulk_are_listed(places: DerivedTables, make: Make) -> None:
-    via = make(places)
-    employees = places.employees(via)
-    names = ("Jones", "Smith", "Jones", "Brown", "Jones")
-    await BulkLoad(employees).load(jones(EmployeeId=number, LastName=name) for number, name in enumerate(names))
-    assert await numbers(employees, via) == [0, 2, 4]
-    assert (await verify(employees, via)).is_clean

@@ -10,7 +10,7 @@ import pytest
 
 from support.email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, sets_of, unique
 from support.employees import jones, rows_of
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, between, prefix
+from tablepatterns import EntitySet, Key, between, prefix
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import (
     BadDesign,
@@ -25,7 +25,6 @@ from tablepatterns.errors import (
 )
 from tablepatterns.filters import prop
 from tablepatterns.jobs import repair, verify
-from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns_engine.account import Engine
@@ -210,47 +209,6 @@ async def test_what_was_read_from_a_copy_needs_a_request_that_a_ready_change_can
 # ------------------------------------------------------------------ together with the rest
 
 
-async def test_copies_near_and_far_are_kept_together(staff_of: Any, storage: Any, table_name: str) -> None:
-    near = IntraPartitionIndex(Key("empid_{Department}", "age_{Age:03d}_{EmployeeId:06d}"))
-    key = Key("empid_{Department}", "id_{EmployeeId:06d}")
-    staff = EntitySet(storage, table_name, key, derived=[near, by_email])
-    entity = await staff.insert(jones())
-    await staff.merge(entity, {"Age": 35, "Email": "jo@contoso.com"})
-    rows = await rows_of(storage, table_name)
-    assert set(rows) == {
-        ("empid_Sales", "id_000223"),
-        ("empid_Sales", "age_035_000223"),
-        ("email_Sales", "jo@contoso.com"),
-    }
-    found = await staff.find(near, Department="Sales", Age=35, EmployeeId=223)
-    await staff.delete(found)
-    assert await rows_of(storage, table_name) == {}
-
-
-async def test_a_transaction_of_several_entities_keeps_all_their_copies(
-    staff_of: Any, storage: Any, table_name: str
-) -> None:
-    staff = staff_of()
-    first = await staff.insert(jones())
-    await EntityGroupTransaction(storage, table_name).commit(
-        staff.deleting(first), *(staff.inserting(jones(EmployeeId=number, Email=f"{number}@x")) for number in (1, 2))
-    )
-    assert set(await rows_of(storage, table_name)) == {
-        *(("empid_Sales", f"{number:06d}") for number in (1, 2)),
-        *(("email_Sales", f"{number}@x") for number in (1, 2)),
-    }
-    assert await intents(storage, table_name) == 0
-
-
-async def test_a_bulk_load_writes_the_copies_too(staff_of: Any, storage: Any, table_name: str) -> None:
-    staff = staff_of()
-    await BulkLoad(staff).load(jones(EmployeeId=number, Email=f"{number}@x") for number in range(150))
-    rows = await rows_of(storage, table_name)
-    assert sum(partition == "email_Sales" for partition, _ in rows) == 150
-    assert (await verify(staff, by_email)).is_clean
-    assert await intents(storage, table_name) == 0
-
-
 class Sealed(PropertyMapping):
     """Stores a text backwards, with a number that makes it another one each time."""
 
@@ -318,11 +276,6 @@ async def test_a_copy_that_cannot_be_stored_is_rejected_before_any_request(
 async def test_an_invalid_index_is_rejected_at_construction(storage: Any, derived: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(storage, "Employees", BY_ID, derived=derived)
-
-
-async def test_indexes_with_partitions_of_their_own_get_along(storage: Any) -> None:
-    by_name = InterPartitionIndex(Key("name_{Department}", "{LastName}_{EmployeeId:06d}"))
-    EntitySet(storage, "Employees", BY_ID, derived=[by_email, by_name])
 
 
 async def test_an_invalid_lease_and_queue_are_rejected(storage: Any) -> None:

@@ -233,11 +233,6 @@ async def test_two_indexes_that_could_share_rows_are_rejected(storage: Any) -> N
         EntitySet(storage, "Employees", BY_ID, derived=both)
 
 
-async def test_an_index_of_another_set_is_rejected(storage: Any) -> None:
-    with pytest.raises(BadInput, match="the set keeps"):
-        await employees_of(storage, "Employees").find(IntraPartitionIndex(BY_EMAIL), Department="S", Email="e")
-
-
 WORDS = st.sampled_from(["insert", "replace", "merge", "delete", "put", "put_part", "update"])
 STEPS = st.tuples(WORDS, st.integers(0, 2), st.sampled_from([None, "a", "b", "c"]), st.integers(0, 9))
 

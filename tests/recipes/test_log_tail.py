@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from tablepatterns import IntraPartitionIndex, Key, LogTail, connect
-from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns import IntraPartitionIndex, Key, LogTail
+from tablepatterns.errors import BadInput, BadKey, EntityAlreadyExists
 from tablepatterns_engine.account import Engine
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
@@ -135,13 +135,6 @@ async def test_a_log_tail_shares_its_partition_and_can_be_indexed(storage: Any, 
         await log.append(claim(NOON + timedelta(minutes=minute), amount))
     assert [entry["Amount"] for entry in await log.latest(3, Employee="000223")] == [20.0, 10.0, 30.0]
     assert [entry["Amount"] async for entry in log.range(by_amount, Employee="000223")] == [10.0, 20.0, 30.0]
-
-
-@pytest.mark.guide("G-103", "G-212")
-def test_the_cosmos_table_api_is_rejected() -> None:
-    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
-    with connect(cosmos) as storage, pytest.raises(BadDesign, match="Cosmos DB"):
-        claims_of(storage, "Claims")
 
 
 @pytest.mark.guide("G-205")

@@ -105,6 +105,19 @@ def a_move_and_a_worker(world: World) -> list[Any]:
     return [move.move(read(world, move), Department="Marketing"), work()]
 
 
+def a_move_called_again_and_a_delete(world: World) -> list[Any]:
+    move = prepared(world)
+
+    async def call_again_and_delete() -> str:
+        entity = await move.entity_set.get(**JONES)
+        if entity is None or "MovingTo" not in entity:
+            return "not moving"
+        await move.entity_set.delete(await move.move(entity, Department="Marketing"))
+        return "deleted"
+
+    return [move.move(read(world, move), Department="Marketing"), call_again_and_delete()]
+
+
 def a_move_and_one_who_moves_on(world: World) -> list[Any]:
     move = prepared(world)
 
@@ -124,6 +137,15 @@ def in_the_last_place(world: World) -> None:
     ((place, row),) = rows(world)
     assert row == {"Raises": 0}
     assert place == "Finance" or "moved on" not in world.returned.values()
+
+
+def deleted_for_good(world: World) -> None:
+    """The entity is in one place without a mark, or, once deleted, in none."""
+    if "deleted" in world.returned.values():
+        world.run(drain(world))
+        assert rows(world) == []
+    else:
+        in_one_place(world)
 
 
 def explored(make: Any, **options: Any) -> None:
@@ -156,6 +178,12 @@ def test_a_second_move_in_transit_leaves_the_entity_in_one_place(bound: dict[str
     explored(a_move_and_one_who_moves_on, invariant=in_the_last_place, **bound)
 
 
+@pytest.mark.guarantee(RECIPE, "an entity that is deleted after a second call of its move does not come back")
+@pytest.mark.parametrize("bound", [{"preemptions": 2}, {"lost_responses": 1, "preemptions": 0}], ids=str)
+def test_an_entity_that_is_deleted_after_a_second_call_stays_deleted(bound: dict[str, int]) -> None:
+    explored(a_move_called_again_and_a_delete, invariant=deleted_for_good, always=None, **bound)
+
+
 @pytest.mark.guarantee(RECIPE, "an entity is in one place, after a lost response")
 @pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
 def test_the_entity_is_in_one_place_after_a_lost_response(make: Any) -> None:
@@ -168,7 +196,7 @@ def test_the_entity_is_in_one_place_after_a_lost_response(make: Any) -> None:
 class Hasty(Relocation):
     """Deletes the entity before its copy is there."""
 
-    async def copy(self, source: Entity) -> Entity:
+    async def copy(self, source: Entity) -> tuple[Entity, bool]:
         await Relocation.leave(self, source)
         return await super().copy(source)
 
@@ -197,6 +225,15 @@ def test_a_move_in_another_order_fails(
     monkeypatch.setattr(partition_move, "Relocation", broken)
     with pytest.raises(Counterexample):
         explored(make, **options)
+
+
+def test_a_move_that_keeps_a_late_copy_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def keep(self: Any, copied: Entity) -> None:
+        """Leave the copy, although the move was completed before it was inserted."""
+
+    monkeypatch.setattr(Relocation, "_take_back", keep)
+    with pytest.raises(Counterexample):
+        explored(a_move_called_again_and_a_delete, invariant=deleted_for_good, always=None)
 
 
 def test_a_move_without_a_claim_fails(monkeypatch: pytest.MonkeyPatch) -> None:

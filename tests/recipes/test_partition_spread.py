@@ -233,13 +233,6 @@ def test_a_set_of_another_key_is_rejected() -> None:
         events_of(connect(), "Events", factory=lambda account, table, key: EntitySet(account, table, BY_TIME))
 
 
-@pytest.mark.guide("G-103")
-def test_the_cosmos_table_api_is_rejected() -> None:
-    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
-    with connect(cosmos) as storage, pytest.raises(BadDesign, match="Cosmos DB"):
-        events_of(storage, "Events")
-
-
 @examples(15)
 @given(
     texts=st.lists(st.text(max_size=3), unique=True, max_size=20), buckets=st.integers(1, 7), count=st.integers(0, 9)

@@ -17,7 +17,7 @@ from tablepatterns import (
     Mismatch,
     Phase,
     Rekey,
-    Schema,
+    Summary,
     Worker,
     connect,
 )
@@ -303,9 +303,8 @@ async def test_the_sets_may_derive_and_map_what_they_like(storage: Any, new_name
 
 async def test_a_copy_that_the_new_set_rejects_is_reported(storage: Any, new_name: Any) -> None:
     name = new_name("table")
-    new = EntitySet(
-        storage, f"{name}New", BY_EMAIL, schema=Schema({"Department": str, "EmployeeId": int, "Email": str, "Age": int})
-    )
+    ages = Summary(Key("{Email}", "total"), sums={"Age": "Ages"})
+    new = EntitySet(storage, f"{name}New", BY_EMAIL, derived=[ages])
     move = move_in(storage, name, new=new)
     await move.old_set.insert(employee(1, Age="old"))
     (problem,) = (await move.copy()).differences

@@ -123,7 +123,14 @@ OTHERS_WHILE_STALLED = [
 @pytest.mark.guarantee(
     "Rekey", "no request of a writer that stalls, however late it arrives, undoes an acknowledged write"
 )
-@pytest.mark.parametrize(("write", "is_cut_over", "steps"), WHILE_STALLED, ids=str)
+@pytest.mark.parametrize(
+    ("write", "is_cut_over", "steps"),
+    [
+        *(pytest.param(*case, marks=pytest.mark.nightly) for case in WHILE_STALLED[::2]),
+        *WHILE_STALLED[1::2],
+    ],
+    ids=str,
+)
 def test_no_late_request_undoes_an_acknowledged_write(write: str, is_cut_over: bool, steps: tuple[str, ...]) -> None:
     make = partial(stalled, write=write, steps=steps, is_cut_over=is_cut_over)
     explored(make, no_acknowledged_write_is_undone, always=acknowledged_writes_hold, stalls=[OVER])

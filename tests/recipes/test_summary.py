@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.derived_tables import DerivedTables, derived_tables_on, operations
 from support.employees import BY_ID, jones, rows_of
 from support.examples import examples
-from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
+from tablepatterns import EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.errors import (
@@ -165,15 +165,6 @@ async def test_a_transaction_of_several_entities_counts_each_of_them(places: Der
     written[-1]["DepartmentName"] = "Selling"
     await departments.replace(written[-1])
     assert await totals(employees, via) == (2, 20)
-
-
-@EVERYWHERE
-async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: DerivedTables, make: Make) -> None:
-    via = make(places)
-    employees = places.employees(via)
-    await places.ready()
-    await places.storage.gather(*(employees.insert(jones(EmployeeId=number, Salary=3)) for number in range(8)))
-    assert await totals(employees, via) == (8, 24)
 
 
 changes = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.integers(-5, 5)), max_size=12)
@@ -398,13 +389,3 @@ async def test_a_department_with_totals_is_still_updated_by_one_operation(
         await departments.merge(department, {"Rooms": 2})
     assert operations(span) == ["MergeEntity"]
     assert await totals(employees, via) == (1, 10)
-
-
-@EVERYWHERE
-async def test_entities_that_are_loaded_in_bulk_are_counted_once(places: DerivedTables, make: Make) -> None:
-    via = make(places)
-    employees = places.employees(via)
-    loaded = [jones(EmployeeId=number, Salary=10) for number in range(5)]
-    await BulkLoad(employees).load(loaded)
-    await BulkLoad(employees).load(loaded, mode="insert_or_replace")
-    assert await totals(employees, via) == (5, 50)

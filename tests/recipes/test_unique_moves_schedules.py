@@ -153,7 +153,10 @@ def test_a_moved_entity_keeps_its_unique_value(make: Any, move: Any) -> None:
 @MOVES
 @pytest.mark.parametrize(
     "make",
-    [two_moves, a_move_and_an_update, a_move_and_another_value, a_move_and_a_delete, a_move_and_a_move_on],
+    [
+        *(two_moves, a_move_and_a_delete, a_move_and_a_move_on),
+        *(pytest.param(make, marks=pytest.mark.nightly) for make in (a_move_and_an_update, a_move_and_another_value)),
+    ],
     ids=lambda make: make.__name__,
 )
 def test_two_writers_of_an_entity_that_moves(make: Any, move: Any) -> None:

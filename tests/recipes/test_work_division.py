@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.guarantees import explore_guarantee
-from tablepatterns import EntitySet, HashDivision, Key, QueryClass, RangeDivision
+from tablepatterns import EntitySet, HashDivision, Key
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns_explore import World
 
@@ -38,50 +38,12 @@ def test_shares_are_about_equal_and_the_same_in_every_version() -> None:
     assert [division.owner(site) for site in SITES[:8]] == [3, 1, 1, 2, 1, 3, 1, 1]
 
 
-@pytest.mark.guide("G-356")
-@given(
-    bounds=st.lists(st.text(min_size=1), unique=True, max_size=5),
-    key=st.text(st.characters(exclude_categories=("Cs",)), min_size=1),
-)
-def test_a_key_is_in_the_range_of_its_owner_and_in_no_other(bounds: list[str], key: str) -> None:
-    ordered = sorted(bounds, key=lambda text: text.encode("utf-16-be", "surrogatepass"))
-    division = RangeDivision(ordered)
-    units = key.encode("utf-16-be")
-    below = [bound for bound in ordered if bound.encode("utf-16-be", "surrogatepass") <= units]
-    assert division.owner(key) == len(below)
-
-
-@pytest.mark.guide("G-356")
-async def test_the_queries_of_all_ranges_give_each_entity_once(storage: Any, table_name: str) -> None:
-    pages = EntitySet(storage, table_name, PAGES)
-    for site in SITES[:9]:
-        await pages.insert({"Site": site, "Page": "home"})
-    division = RangeDivision(["site003", "site006"])
-    found = []
-    for worker in range(division.workers):
-        where = division.filter(worker)
-        assert where is not None
-        mine = [each["Site"] async for each in pages.query(where, allow=QueryClass.TABLE_SCAN)]
-        assert {division.owner(site) for site in mine} == {worker}
-        found += mine
-    assert found == SITES[:9]
-    assert RangeDivision([]).filter(0) is None
-
-
-@pytest.mark.parametrize("bounds", [["b", "a"], ["a", "a"], ["", "a"], ["\uffff", "\U0001f6eb"]])
-def test_bounds_out_of_order_are_rejected(bounds: list[str]) -> None:
-    with pytest.raises(BadDesign):
-        RangeDivision(bounds)
-
-
 def test_unknown_worker_numbers_are_rejected() -> None:
     with pytest.raises(BadDesign):
         HashDivision(0)
     for worker in (-1, 2):
         with pytest.raises(BadInput):
             HashDivision(2).owned_by(worker, [])
-        with pytest.raises(BadInput):
-            RangeDivision(["a"]).filter(worker)
 
 
 @pytest.mark.guide("G-357")

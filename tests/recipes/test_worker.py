@@ -80,17 +80,6 @@ async def test_several_queues_are_served(storage: Any, new_queue: Callable[[], s
     assert [handler.bodies for handler in handlers] == [[{"Number": 0}], [{"Number": 1}]]
 
 
-@pytest.mark.guide("G-161")
-async def test_several_workers_share_a_queue(backend: Any, storage: Any, name: str, queue: Any) -> None:
-    handlers = [RecordingHandler(), RecordingHandler(), RecordingHandler()]
-    for number in range(20):
-        await queue.send(message(Number=number))
-    workers = [worker_of(backend.connect(), name, handler, max_concurrency=4) for handler in handlers]
-    reports = await storage.gather(*(worker.drain() for worker in workers))
-    assert sum(reports, Report()) == Report(received=20, handled=20)
-    assert sorted(body["Number"] for handler in handlers for body in handler.bodies) == list(range(20))
-
-
 async def test_messages_are_worked_on_at_once_up_to_the_given_number(storage: Any, name: str, queue: Any) -> None:
     for number in range(5):
         await queue.send(message(Number=number))
@@ -112,18 +101,6 @@ async def test_a_failed_message_comes_again_after_twice_the_wait_each_time(
         engine.clock.advance(wait - 1)
         assert await worker.run_once() == Report()
         engine.clock.advance(1)
-
-
-@pytest.mark.guide("G-152")
-async def test_the_message_of_a_crashed_worker_is_delivered_again_after_the_lease(
-    storage: Any, name: str, queue: Any, engine: Engine
-) -> None:
-    await queue.send(message())
-    await queue.receive(lease=30)
-    worker = worker_of(storage, name, RecordingHandler())
-    assert await worker.run_once() == Report()
-    engine.clock.advance(30)
-    assert await worker.run_once() == Report(received=1, handled=1)
 
 
 @pytest.mark.guide("G-153", "G-154", "G-155")

@@ -33,7 +33,7 @@ Key = tuple[str, int]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make recordings", description="Replay recorded answers of the service.")
-    parser.add_argument("folder", type=Path, help="a folder with recordings of the Azure SDKs, in YAML")
+    parser.add_argument("folder", type=Path, help="a folder with recordings of the Azure SDKs, in YAML or JSON")
     parser.add_argument("--azurite", action="store_true", help="replay on Azurite, too")
     parser.add_argument("--record", action="store_true", help="write the figures and the facts that the project keeps")
     options = parser.parse_args()

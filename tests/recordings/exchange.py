@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -121,9 +123,10 @@ def read_date(text: str) -> datetime | None:
 
 
 def find_recordings(folder: Path) -> list[Path]:
-    """Return the recordings below a folder, without those of Azure Files, which the engine does not have."""
-    others = re.compile(r"test_(file|share|directory|get_file|handle)")
-    return [path for path in sorted(folder.rglob("*.yaml")) if not others.match(path.name)]
+    """Return the recordings below a folder, without those of Azure Files and Cosmos DB, which the engine is not."""
+    others = re.compile(r"test_(file|share|directory|get_file|handle)|.*_cosmos")
+    paths = sorted([*folder.rglob("*.yaml"), *folder.rglob("recordings/**/*.json")])
+    return [path for path in paths if not others.match(path.name)]
 
 
 @cache
@@ -144,6 +147,8 @@ def _loader() -> Any:
 
 
 def read_recording(path: Path) -> list[Exchange]:
+    if path.suffix == ".json":
+        return list(map(_entry, json.loads(path.read_text("utf-8-sig"))["Entries"]))
     document = _loader()(path.read_text("utf-8"))
     interactions = document.get("interactions", []) if isinstance(document, dict) else []
     return [_exchange(interaction["request"], interaction["response"]) for interaction in interactions]
@@ -155,6 +160,29 @@ def _exchange(request: Any, response: Any) -> Exchange:
     answer = Answer(response["status"]["code"], told, _bytes(response["body"]))
     url = request["uri"].replace(".preprod.", ".")
     return Exchange(request["method"], url, headers, _bytes(request["body"]), answer)
+
+
+def _entry(entry: Any) -> Exchange:
+    """Return an exchange that the proxy of newer SDKs recorded."""
+    sent, received = entry["RequestHeaders"], entry["ResponseHeaders"]
+    # The proxy puts blanks between the parameters of a type
+    told = {name.lower(): _text(value).replace("; ", ";") for name, value in received.items()}
+    answer = Answer(entry["StatusCode"], told, _proxy_body(entry["ResponseBody"], received))
+    headers = {name: _text(value) for name, value in sent.items() if not name.startswith(":")}
+    return Exchange(
+        entry["RequestMethod"], entry["RequestUri"], headers, _proxy_body(entry["RequestBody"], sent), answer
+    )
+
+
+def _proxy_body(body: Any, headers: Mapping[str, Any]) -> bytes:
+    """Return a body, which is JSON, a text or its lines, or else in Base64."""
+    if body is None:
+        return b""
+    content_type = _text(headers.get("Content-Type", ""))
+    if "json" in content_type and not isinstance(body, str):
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    text = body if isinstance(body, str) else "".join(body)
+    return text.encode() if re.search("json|xml|text", content_type) else b64decode(text)
 
 
 def _text(value: Any) -> str:

@@ -43,8 +43,8 @@ from tablepatterns_review import (
     read_design,
 )
 from tablepatterns_review.design.archives import is_of_archive, with_moves
-from tablepatterns_review.design.checks import faults
 from tablepatterns_review.design.model import FieldType, WriteOperation
+from tablepatterns_review.design_file.checks import faults
 from tablepatterns_review.measure.measure import measure
 
 KEYS = [

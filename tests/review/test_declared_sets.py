@@ -40,7 +40,7 @@ from tablepatterns_review import (
     review,
 )
 from tablepatterns_review.design.model import DeclaredSet
-from tablepatterns_review.measure.account import create_sets, recipe_of_set
+from tablepatterns_review.kinds.recipes import create_sets, recipe_of_set
 from tablepatterns_review.report.markdown import markdown
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")

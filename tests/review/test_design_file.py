@@ -28,7 +28,7 @@ from tablepatterns_review import (
     Write,
     read_design,
 )
-from tablepatterns_review.design import format as tables
+from tablepatterns_review.design_file import format as tables
 from tablepatterns_review.measure.measure import Measurements
 from tablepatterns_review.reviewer import without_advice
 from tablepatterns_review.toml_file import Places
@@ -485,7 +485,8 @@ def test_every_key_of_the_schema_says_what_it_means() -> None:
 def test_pydantic_is_imported_only_for_files() -> None:
     """To explain a query, or to review a design in Python, takes no pydantic."""
     code = (
-        "import sys\nfrom tablepatterns_review.design import model, checks, from_sets\n"
+        "import sys\nfrom tablepatterns_review.design_file import checks\n"
+        "from tablepatterns_review.kinds import from_sets\n"
         "from tablepatterns_review.measure import measure\nprint('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

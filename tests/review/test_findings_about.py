@@ -8,9 +8,9 @@ from review.recall.recalled import each_design, reviewed
 from tablepatterns_review import Finding, read_design
 from tablepatterns_review.design.model import DeclaredSet, Design
 from tablepatterns_review.measure.measure import with_implied_writes
-from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report.formatting import subject_of
 from tablepatterns_review.report.json import document
+from tablepatterns_review.result import Reviewed
 
 
 def every(found: Reviewed) -> list[Finding]:

@@ -26,9 +26,9 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review.capacity.growth import in_sight, volume_of
-from tablepatterns_review.capacity.sizes import derived_sizes, entry_size, list_size, primary_sizes
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns_review.model import LimitUse
+from tablepatterns_review.plans.sizes import derived_sizes, entry_size, list_size, primary_sizes
+from tablepatterns_review.result import LimitUse
 
 HIRE = Write("hire", "insert", rate=1)
 

@@ -15,9 +15,9 @@ from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.capacity.day import STEP, STEPS, day_curve
 from tablepatterns_review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, seconds_until_over, simulate_day
+from tablepatterns_review.design.distribution import Zipf
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns_review.model import Measured, TableLoad
-from tablepatterns_review.zipf import Zipf
+from tablepatterns_review.result import Measured, TableLoad
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100, peak=200)
@@ -63,6 +63,14 @@ def test_whole_partitions_are_asked_for_as_often_as_their_entities_unless_the_qu
         query = Query("all of one", {"Department": "="}, rate=100, peak=200, skew=skew)
         found = heat(staff, measured(staff, query, query_class=QueryClass.PARTITION_SCAN))
         assert peaks(found)["Department 1"] == busiest
+
+
+@pytest.mark.parametrize(("skew", "busiest"), [(0.0, 96.0), (0.5, 96.0), (1.0, 96.0), (2.0, 200 * 144 / 205)])
+def test_entities_that_change_often_may_be_in_any_partition(skew: float, busiest: float) -> None:
+    """So the more uneven of both distributions decides, not their product."""
+    staff = declared(fields=EMPLOYEE | {"Department": Field(distinct=4, skew=1.0)})
+    found = heat(staff, measured(staff, Write("change", "update", rate=100, peak=200, skew=skew), written=1.0))
+    assert peaks(found)["Department 1"] == pytest.approx(busiest)
 
 
 def test_a_scan_works_where_the_entities_lie() -> None:

@@ -11,7 +11,7 @@ from tablepatterns_review.kinds import KINDS
 
 SOURCE = Path(tablepatterns_review.__file__).parent
 NAMES_PATTERNS = {
-    "design/format.py": "the tables of a design file, of which pydantic makes the parser and the schema",
+    "design_file/format.py": "the tables of a design file, of which pydantic makes the parser and the schema",
     "design/model.py": "the default of a declared set",
 }
 """The other files that name a pattern, and why."""
@@ -36,7 +36,7 @@ def test_only_kinds_name_a_pattern() -> None:
 
 
 def test_each_kind_has_a_table_in_design_files() -> None:
-    from tablepatterns_review.design.format import schema
+    from tablepatterns_review.design_file.format import schema
 
     spelled = str(schema())
     assert [pattern for pattern in KINDS if f"'{pattern}'" not in spelled] == []

@@ -12,7 +12,7 @@ from tablepatterns.recipes.worker import Worker
 from tablepatterns.traffic import Traffic
 from tablepatterns_engine import Clock, Engine
 from tablepatterns_review import Design, Field, Shape, Write, declare_set
-from tablepatterns_review.capacity.load import RETRY_REQUESTS
+from tablepatterns_review.design.writes import RETRY_REQUESTS
 from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.measure.sample import NOW
 

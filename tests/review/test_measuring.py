@@ -33,7 +33,7 @@ from tablepatterns.recipe import Pattern
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.model import Measured
+from tablepatterns_review.result import Measured
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 DEPARTMENTS, NAMES, AGES = 4, 12, 6
@@ -385,6 +385,12 @@ def test_a_sample_estimates_what_all_entities_take() -> None:
         assert scaled.returned == pytest.approx(exact.returned, rel=0.2)
         assert scaled.requests == pytest.approx(exact.requests, rel=0.2)
         assert scaled.bytes_out == pytest.approx(exact.bytes_out, rel=0.2)
+
+
+def test_a_filter_returns_as_many_results_as_are_declared() -> None:
+    """One value of a property may be rare, such as the state of what has not been processed."""
+    query = Query("of an age", filter="Age eq 30", results=400)
+    assert figures(took(staff([query], count=100_000))) == (QueryClass.TABLE_SCAN, 10, 100_000, 400)
 
 
 def test_as_many_results_as_are_declared_come_of_entities_that_were_not_made() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tablepatterns_review.cli import FailOn, Form
-from tablepatterns_review.design.file import read_design
+from tablepatterns_review.design_file.reader import read_design
 from tablepatterns_review.report import as_json
 from tablepatterns_review.reviewer import review
 from tablepatterns_review.rules import RULES

@@ -30,8 +30,8 @@ from tablepatterns.filters import And, Comparison, Filter, matcher, parse
 from tablepatterns_review import DeclaredSet, Field, Query, Shape, explain, read_design
 from tablepatterns_review.kinds import kind_of
 from tablepatterns_review.measure.account import sample_design, set_up
-from tablepatterns_review.model import Finding
-from tablepatterns_review.planner import Way, code_of, index_candidates, ways
+from tablepatterns_review.plans.planner import Way, code_of, index_candidates, ways
+from tablepatterns_review.result import Finding
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 PEOPLE: Sequence[Mapping[str, Any]] = [

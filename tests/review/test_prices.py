@@ -22,7 +22,7 @@ from tablepatterns_review import BadPriceTable, PriceTable
 from tablepatterns_review.capacity.price import Capacity, OperationPrices, bill, charges_of
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.model import Bill, Measured
+from tablepatterns_review.result import Bill, Measured
 
 DEFAULT = files("tablepatterns").joinpath("prices.toml").read_text(encoding="utf-8")
 HIRE = Write("hire", "insert", rate=10)

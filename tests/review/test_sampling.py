@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tablepatterns import Key
 from tablepatterns_review import Field, Query, Shape
-from tablepatterns_review.measure.sample import Sample, found_by, sample, shrunk, values_of
+from tablepatterns_review.design.distribution import found_by, values_of
+from tablepatterns_review.measure.sample import Sample, sample, shrunk
 
 YEAR = timedelta(days=365)
 BY_DEPARTMENT = Key("{Department}", "empid_{EmployeeId:06d}")

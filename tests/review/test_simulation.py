@@ -15,7 +15,7 @@ from tablepatterns_engine import Engine
 from tablepatterns_review import Design, Write, read_design
 from tablepatterns_review.design.model import Query
 from tablepatterns_review.measure.measure import calls_of, with_implied_writes
-from tablepatterns_review.model import Simulation, Walkthrough
+from tablepatterns_review.result import Simulation, Walkthrough
 from tablepatterns_review.simulation.consistency import consistency
 from tablepatterns_review.simulation.simulate import simulate
 

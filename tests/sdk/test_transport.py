@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import http.client
 import os
+import pickle
 import re
 import socket
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from typing import Any, Final
 
@@ -180,6 +183,34 @@ def test_an_unknown_host_ends_as_with_the_sdks_transport() -> None:
     assert ends[0] == ends[1]
 
 
+def status_of(transport: RequestsTransport, request: HttpRequest) -> int:
+    return int(transport.send(request).status_code)
+
+
+INTERNATIONAL: Final = ("b\u00fccher.test", "B\u00dcCHER.test", "xn--bcher-kva.test", "\u3002.test", "a..test")
+
+
+@pytest.mark.parametrize("host", INTERNATIONAL)
+def test_an_international_host_is_asked_as_by_the_sdks_transport(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    resolve = socket.getaddrinfo
+
+    def resolved(name: object, *arguments: Any, **options: Any) -> Any:
+        asked.append(name)
+        return resolve("127.0.0.1", *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    results: list[Any] = []
+    for kind in (Sdk, Transport):
+        asked.clear()
+        with misbehaving_server(BEHAVIORS["answers"]) as server, kind(**OPTIONS) as transport:
+            request = HttpRequest("GET", server.origin.replace("127.0.0.1", host) + PATH)
+            end = outcome(partial(status_of, transport, request))
+            hosts = [received.headers["host"].partition(":")[0] for received in server.received]
+        results.append((end, hosts, [*asked]))
+    assert results[0] == results[1]
+
+
 def test_the_response_to_head_has_no_content_though_it_has_a_length() -> None:
     ends: list[Any] = []
     for kind in (Sdk, Direct):
@@ -225,6 +256,28 @@ def test_a_connection_is_not_used_again_after_an_interrupt(stream: bool, monkeyp
         assert len(server.received) == server.connections == 2
 
 
+@pytest.mark.parametrize("size", [1, 5_000_000])
+def test_a_connection_is_not_used_again_after_an_interrupt_of_a_write(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if Ctrl+C were pressed when the server has received a part of the request."""
+    send = http.client.HTTPConnection.send
+
+    def interrupted(self: Any, data: Any) -> None:
+        send(self, data[: len(data) // 2])
+        raise KeyboardInterrupt
+
+    with misbehaving_server(BEHAVIORS["answers"]) as server, Direct(**OPTIONS) as transport:
+        with monkeypatch.context() as patch:
+            patch.setattr(http.client.HTTPConnection, "send", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                transport.send(HttpRequest("PUT", server.origin + PATH, content=bytes(size)))
+        assert transport.send(HttpRequest("PUT", server.origin + "/T", content=b"{}")).status_code == 200
+        # The server may take what arrived of the first request for a request
+        assert (server.received[-1].target, server.received[-1].body) == ("/T", b"{}")
+        assert server.connections == 2
+
+
 @pytest.mark.parametrize("size", [1, 64 * 1024, 64 * 1024 + 1, 5_000_000])
 def test_a_body_arrives_whole_in_one_write_or_more(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     writes: list[int] = []
@@ -265,6 +318,22 @@ def test_both_processes_continue_after_a_fork_and_the_child_may_close_its_own() 
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert transport.send(request).status_code == 200
         assert (len(server.received), server.connections) == (3, 2)
+
+
+def pickled(transport: Any) -> Any:
+    return pickle.loads(pickle.dumps(transport))  # noqa: S301 - its own
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_has_the_options_and_connections_of_its_own(duplicate: Callable[[Any], Any]) -> None:
+    with misbehaving_server(BEHAVIORS["answers"]) as server, Transport(connection_timeout=7) as transport:
+        request = HttpRequest("GET", server.origin + PATH)
+        transport.send(request)
+        with duplicate(transport) as duplicated:
+            assert duplicated.connection_config.timeout == 7
+            transport.close()
+            assert duplicated.send(request).status_code == 200
+        assert (len(server.received), server.connections) == (2, 2)
 
 
 def test_a_closed_transport_sends_nothing() -> None:

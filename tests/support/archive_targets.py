@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any
 
-from support.archive_moves import KEY, KEYS
+from support.archive_moves import ID, KEY, KEYS
 from tablepatterns import Archive, BlobArchive, EntitySet
+from tablepatterns.errors import EntityChanged, EntityNotFound
 from tablepatterns.typed_json import decoded
 from tablepatterns_engine.blobs.listing import ListBlobsQuery
 from tablepatterns_explore import World
@@ -29,6 +31,10 @@ class Place(ABC):
         """Return the target of the archive."""
 
     @abstractmethod
+    async def delete(self, world: World) -> bool:
+        """Delete the archived employee, as it is read now; return whether it was there, and did not change."""
+
+    @abstractmethod
     def ages(self, world: World) -> list[int]:
         """Return the ages of the archived employees, without a request."""
 
@@ -38,6 +44,14 @@ class InTable(Place):
 
     def target(self, world: World) -> Any:
         return EntitySet(world.storage, "Former", KEY)
+
+    async def delete(self, world: World) -> bool:
+        archived = await self.target(world).get(**ID)
+        if archived is not None:
+            with suppress(EntityChanged, EntityNotFound):
+                await self.target(world).delete(archived)
+                return True
+        return False
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
@@ -52,6 +66,10 @@ class InBlobs(Place):
 
     def target(self, world: World) -> Any:
         return BlobArchive(world.storage, "former")
+
+    async def delete(self, world: World) -> bool:
+        archived = await self.target(world).get(KEYS)
+        return archived is not None and await self.target(world).delete(KEYS, archived)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

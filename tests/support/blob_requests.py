@@ -27,7 +27,7 @@ class BlobWire(QueueWire):
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         super().__init__(engine)
         self.base = f"https://{engine.account_name}.blob.core.windows.net"
-        self._api = Api(engine, BLOBS, trust_tokens=trust_tokens)
+        self._api = Api(engine, engine.blobs, BLOBS, trust_tokens=trust_tokens)
 
 
 def structured(parts: Sequence[bytes], *, flags: int = 1) -> bytes:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from azure.core.rest import HttpRequest
 
+from support.misbehaving_server import Connection, misbehaving_server
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 
@@ -45,9 +44,8 @@ class CannedServer:
     :param respond: returns the response to a request
     """
 
-    def __init__(self, listener: socket.socket, respond: Respond) -> None:
-        self._listener = listener
-        self._origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    def __init__(self, respond: Respond) -> None:
+        self._origin = ""
         self.respond = respond
 
     def connection_string(self, engine: Engine) -> str:
@@ -56,30 +54,20 @@ class CannedServer:
         account = f"DefaultEndpointsProtocol=http;AccountName={engine.account_name};AccountKey={engine.account_key}"
         return f"{account};TableEndpoint={url};QueueEndpoint={url};BlobEndpoint={url}"
 
-    def run(self) -> None:
-        """Accept connections until the listener is closed."""
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    @contextmanager
+    def running(self) -> Iterator[CannedServer]:
+        """Serve for a block."""
+        with misbehaving_server(self._answer) as server:
+            self._origin = server.origin
+            yield self
 
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as file:
-            while line := file.readline().decode("latin-1"):
-                method, target, _ = line.split()
-                headers: dict[str, str] = {}
-                while field := file.readline().decode("latin-1").strip():
-                    name, _, text = field.partition(":")
-                    headers[name.strip()] = text.strip()
-                length = next((int(text) for name, text in headers.items() if name.lower() == "content-length"), 0)
-                request = HttpRequest(method, self._origin + target, headers=headers, content=file.read(length))
-                reply = self.respond(request)
-                connection.sendall(reply.as_bytes(method))
-                # Without content nothing is missing, and a next request might come before the end of the connection
-                if reply.missing and reply.content_for(method):
-                    return
+    def _answer(self, connection: Connection) -> None:
+        method, target, headers, body = connection.request
+        reply = self.respond(HttpRequest(method, self._origin + target, headers=headers, content=body))
+        connection.send(reply.as_bytes(method))
+        # Without content nothing is missing, and a next request might come before the end of the connection
+        if reply.missing and reply.content_for(method):
+            connection.close()
 
 
 def reply_of(engine: Engine) -> Respond:
@@ -93,15 +81,6 @@ def reply_of(engine: Engine) -> Respond:
     return respond
 
 
-@contextmanager
-def canned_server(respond: Respond) -> Iterator[CannedServer]:
+def canned_server(respond: Respond) -> AbstractContextManager[CannedServer]:
     """Run a server for a block."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = CannedServer(listener, respond)
-    threading.Thread(target=server.run, daemon=True).start()
-    try:
-        yield server
-    finally:
-        # To close it does not wake the thread that accepts
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+    return CannedServer(respond).running()

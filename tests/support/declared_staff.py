@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tablepatterns import Key, QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns_review.model import Measured
+from tablepatterns_review.result import Measured
 
 EMPLOYEE: Final = {
     "Department": Field(distinct=4, size=8),

@@ -47,7 +47,7 @@ class QueueWire:
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.queue.core.windows.net"
-        self._api = Api(engine, QUEUES, trust_tokens=trust_tokens)
+        self._api = Api(engine, engine.queues, QUEUES, trust_tokens=trust_tokens)
 
     def send(
         self,

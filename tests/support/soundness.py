@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablepatterns.edm import Ticks, ordinal
+from tablepatterns.edm import ordinal
 from tablepatterns.limits import LEASE_MAX_DURATION, LEASE_MIN_DURATION
 from tablepatterns_engine.blobs.blob import Blob, Kind
 from tablepatterns_engine.blobs.leases import INFINITE, NO_LEASE, Lease
@@ -76,8 +76,8 @@ def _check_table(table: Table) -> None:
 def _check_queue(queue: Queue) -> None:
     """Assert that each message is stored once under its id and in both orders, and is valid."""
     for timers, moment in ((queue._by_visibility, "visible"), (queue._by_expiry, "expires")):
-        timers._entries._check()
-        due_messages = list(timers.due(Ticks.MAX))
+        timers._check()
+        due_messages = [message for _, _, message in timers]
         moments = [(getattr(message, moment), message.number) for message in due_messages]
         if moments != sorted(set(moments)) or {message.id: message for message in due_messages} != queue._messages:
             raise AssertionError(f"queue {queue.name!r} has other messages than its order by {moment!r}")

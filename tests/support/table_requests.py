@@ -31,7 +31,7 @@ class Wire:
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.table.core.windows.net"
-        self._api = Api(engine, TABLES, trust_tokens=trust_tokens)
+        self._api = Api(engine, engine.tables, TABLES, trust_tokens=trust_tokens)
 
     def send(
         self,

@@ -92,8 +92,6 @@ def _written(form: str, log: ResourceLog, folder: Path) -> Path:
             path.write_text(log.json_lines(), encoding="utf-8")
         case "gzip":
             path.write_bytes(gzip.compress(log.json_lines().encode()))
-        case "array":
-            path.write_text(json.dumps(rows, indent=2), encoding="utf-8")
         case "event_hub":
             path.write_text(json.dumps({"records": log.records}), encoding="utf-8")
         case "csv":
@@ -105,7 +103,7 @@ def _written(form: str, log: ResourceLog, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", ["lines", "gzip", "array", "event_hub", "csv"])
+@pytest.mark.parametrize("form", ["lines", "gzip", "event_hub", "csv"])
 class TestForms:
     def test_holds_the_requests_that_were_sent(
         self, form: str, recorded: tuple[ResourceLog, Traffic], tmp_path: Path
@@ -247,14 +245,11 @@ class TestDamagedFiles:
         assert len(list(read_logs([path], skipped_records=skipped))) == 2
         assert (skipped.unreadable, skipped.others, skipped.first) == (5, 1, f"{path}:3")
 
-    def test_an_array_that_ends_too_early_gives_what_is_whole(
-        self, recorded: tuple[ResourceLog, Traffic], tmp_path: Path
-    ) -> None:
+    def test_an_array_is_rejected_with_how_to_convert_it(self, tmp_path: Path) -> None:
         path = tmp_path / "export.json"
-        path.write_text(json.dumps(recorded[0].workspace_rows())[:-20], encoding="utf-8")
-        skipped = Skipped()
-        assert len(list(read_logs([path], skipped_records=skipped))) == len(recorded[0].records) - 1
-        assert skipped.unreadable == 1
+        path.write_text(f"[{LINE},\n{LINE}]", encoding="utf-8")
+        with pytest.raises(BadInput, match=r"it is a JSON array.*write each element to a line: jq"):
+            list(read_logs([path]))
 
     @given(content=st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
     def test_any_content_is_skipped_or_rejected(self, content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -364,14 +359,6 @@ class TestOddRecords:
         assert (len(found), skipped) == (2, Skipped(1, f"{tmp_path / 'PT1H.json'}:3"))
 
     @pytest.mark.parametrize(
-        "odd", [odd for odd in ODD_LINES if odd not in ("deep", "NUL", "a deep array", "too long")]
-    )
-    def test_is_counted_in_an_array(self, odd: str, tmp_path: Path) -> None:
-        found, skipped = _stored(tmp_path / "a.json", f"[{LINE},\n{ODD_LINES[odd]},{LINE}]")
-        # An array is read as text, in which other bytes are replaced
-        assert (len(found), skipped.unreadable) == ((3, 0) if odd == "invalid UTF-8" else (2, 1))
-
-    @pytest.mark.parametrize(
         "odd",
         [
             '1,"unclosed,3\n',
@@ -417,14 +404,11 @@ class TestOddRecords:
 
     # Not getrusage: its peak starts with that of the process that started this one
     @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
-    @pytest.mark.parametrize("form", ["line", "array"])
-    def test_memory_is_constant(self, form: str, tmp_path: Path) -> None:
+    def test_memory_is_constant(self, tmp_path: Path) -> None:
         """A few hundred kilobytes of gzip that become 400 MB, read in a process of its own."""
         path = tmp_path / "PT1H.json.gz"
         with gzip.open(path, "wb", compresslevel=1) as file:
-            file.write(
-                f"{'[' if form == 'array' else ''}{LINE}{',' if form == 'array' else chr(10)}".encode() + b'{"a":"'
-            )
+            file.write(f"{LINE}\n".encode() + b'{"a":"')
             for _ in range(400):
                 file.write(b"x" * (1 << 20))
         program = f"""

@@ -1,23 +1,20 @@
-"""Reports: by line, by partition, partitions over time; for people, for pandas, and for OpenTelemetry."""
+"""Reports: by line, by partition, partitions over time; for people and for pandas."""
 
 from __future__ import annotations
 
 import io
-import sys
-from collections import Counter
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import pandas  # type: ignore[import-untyped]
 import pytest
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from rich.console import Console
 
 import tablepatterns
 from tablepatterns import EntitySet, Key, QueryClass, Traffic, prop
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput
-from tablepatterns.traffic import PartitionLoad, Tally
+from tablepatterns.traffic import PartitionLoad
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
 
@@ -104,42 +101,7 @@ def test_the_report_has_both_tables_and_rich_prints_the_same() -> None:
 
 def test_pandas_gets_a_row_for_each_request() -> None:
     traffic = recorded()
-    frame = traffic.to_pandas()
+    frame: Any = pandas.DataFrame(traffic.requests)
     assert len(frame) == 9
     assert frame["transactions"].sum() == traffic.overall.transactions
     assert frame.groupby("partition")["transactions"].sum().to_dict() == {"Sales": 6, "Law": 1}
-    assert set(frame["query_class"].dropna()) == {"table scan"}
-    with Traffic(tablepatterns.connect()) as empty:
-        pass
-    assert list(empty.to_pandas().columns) == list(frame.columns)
-
-
-def test_metrics_of_opentelemetry_add_up_to_the_sums() -> None:
-    traffic, reader = recorded(), InMemoryMetricReader()
-    traffic.to_metrics(MeterProvider([reader]).get_meter("tests"))
-    overall: Tally = traffic.overall
-    assert collected(reader) == {
-        "tablepatterns.requests": overall.requests,
-        "tablepatterns.transactions": overall.transactions,
-        "tablepatterns.bytes_in": overall.bytes_in,
-        "tablepatterns.bytes_out": overall.bytes_out,
-        "tablepatterns.seconds": pytest.approx(overall.seconds),
-    }
-
-
-def collected(reader: InMemoryMetricReader) -> dict[str, float]:
-    """Return the sum of each instrument, over attributes that are few."""
-    sums: Counter[str] = Counter()
-    found: Any = reader.get_metrics_data()
-    for metric in found.resource_metrics[0].scope_metrics[0].metrics:
-        for point in metric.data.data_points:
-            assert set(point.attributes) <= {"service", "operation", "status", "resource", "query_class"}
-            sums[metric.name] += getattr(point, "sum", getattr(point, "value", 0))
-    return dict(sums)
-
-
-@pytest.mark.parametrize(("module", "call"), [("opentelemetry.metrics", "to_metrics"), ("pandas", "to_pandas")])
-def test_what_is_not_installed_is_asked_for_by_name(module: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ModuleNotFoundError, match="pip install"):
-        getattr(recorded(), call)()

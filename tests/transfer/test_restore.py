@@ -203,6 +203,18 @@ def test_a_row_with_other_values_stops_the_import(whole: Path, by: int | None) -
     assert rows.get(Department="D7", EmployeeId=7)["Age"] == 34
 
 
+@pytest.mark.parametrize("select", [["Age"], []], ids=str)
+def test_rows_are_not_replaced_by_some_of_their_properties(storage: Any, tmp_path: Path, select: list[str]) -> None:
+    TableTransfer(storage, "Staff").export(tmp_path / "some", select=select)
+    engine = Engine()
+    target = connect(engine)
+    with pytest.raises(BadInput, match="rows would lose their others"):
+        TableTransfer(target, "Staff").restore(tmp_path / "some", if_exists="replace")
+    assert not engine.ledger.records
+    TableTransfer(target, "Staff").restore(tmp_path / "some")
+    assert TableTransfer(storage, "Staff").compare(tmp_path / "some").are_none
+
+
 def test_rows_that_are_not_in_the_export_stay(whole: Path) -> None:
     target = connect()
     EntitySet(target, "Staff", BY_ID).insert(person(9_999))

@@ -89,7 +89,6 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
         storage, "Logs", Period.HOUR, factory=lambda account, table: LogTail(account, table, "{Service}")
     )
     assert_type(logs.of(day).latest(3, Service="web"), list[Entity])
-    assert_type(logs.latest_of_each(3, [{"Service": "web"}]), list[list[Entity]])
 
     def hours(on: Storage, table: str) -> DataSeries[Storage, int]:
         return DataSeries(on, table, KEY, 24, prefix="H", value_type=int)

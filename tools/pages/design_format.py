@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from tablepatterns_review.design.format import TABLES
+from tablepatterns_review.design_file.format import TABLES
 from tablepatterns_review.toml_file import bare, meanings
 
 

@@ -28,7 +28,7 @@ TESTED = """\
 - More than 20,000 tests: one body runs in memory and on Azurite, sync and async.
 - {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite
   ([differences](tests/differential/record.md)).
-- Of {exchanges} answers of Azure that were recorded from 2017 to 2019, the in-memory engine gives {tables_engine} on
+- Of {exchanges} answers of Azure that were recorded from 2017 to 2022, the in-memory engine gives {tables_engine} on
   tables, {queues_engine} on queues and {blobs_engine} on blobs with the same status and body; Azurite gives
   {tables_azurite}, {queues_azurite} and {blobs_azurite} ([how](docs/fidelity.md#recorded-answers)).
 - The in-memory engine reproduces {alike} of {behaviours} listed [behaviors of the service](docs/fidelity.md).

@@ -11,8 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from tablepatterns.catalog import entry
 from tablepatterns.key import Key
-from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report.json import members
+from tablepatterns_review.result import Reviewed
 from tablepatterns_review.rules import RULES
 from tools import DATA
 from tools.pages.data_file import DataFile

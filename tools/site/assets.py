@@ -28,9 +28,7 @@ WHEELS: Final = HERE / "wheels"
 LITE: Final = HERE / "lite" / "_output"
 """The notebooks as a JupyterLite site, if `make lite` has built it."""
 CORE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-_LEFT_OUT: Final = frozenset(
-    {"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer", "watchfiles"}
-)
+_LEFT_OUT: Final = frozenset({"cryptography", "markdown-it-py", "pydantic", "pygments", "tablepatterns", "typer"})
 """Packages that only the command line or design files need, or that have no Python part."""
 _DATA: Final = (".py", ".pem", ".json")
 _METADATA: Final = {

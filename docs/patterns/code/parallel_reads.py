@@ -6,7 +6,6 @@ from tablepatterns import (
     HashDivision,
     Key,
     ParallelReads,
-    RangeDivision,
     Storage,
     Traffic,
     connect,
@@ -45,11 +44,6 @@ def main(storage: Storage) -> None:
     by_hash = HashDivision(3)
     print([len(by_hash.owned_by(worker, users)) for worker in range(3)])
     print("user7: worker", by_hash.owner("user7"))
-
-    # -- range
-    by_range = RangeDivision(["IT", "N"])
-    for worker in range(3):
-        print(worker, by_range.filter(worker))
     # -- end
 
 

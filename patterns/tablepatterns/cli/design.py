@@ -35,7 +35,7 @@ def design(
     ] = "env",
     requests: Annotated[int, typer.Option(min=5, help="How many queries to send to each table at most.")] = _REQUESTS,
 ) -> Result:
-    """Take stock of existing tables, to write a design of them: shapes of keys, types and sizes, numbers of rows.
+    """Take stock of existing tables, to write a design of them: shapes of keys, types and sizes.
 
     A sample of each table is read, from several partitions and ranges of keys: nothing is written, so a SAS that
     allows queries is enough. Which rows are copies or lists of others is for you to tell.
@@ -69,17 +69,13 @@ def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
     if inventory.is_whole:
         yield f"The whole table was read with {queries}: {rows} in {partitions}."
     else:
-        yield (
-            f"A sample of {rows} in {partitions} was read with {queries}, from {inventory.parts} parts of the table. "
-            f"It has about {counted(inventory.estimated_rows, 'row')}."
-        )
+        yield f"A sample of {rows} in {partitions} was read with {queries}, from {inventory.parts} parts of the table."
     for shape in inventory.shapes:
         yield ""
         key = f"PartitionKey {plain(shape.partition)} | RowKey {plain(shape.row)}"
         yield Text(key, style="cyan")
-        about = counted(shape.rows, "row") if inventory.is_whole else f"about {counted(shape.estimated_rows, 'row')}"
         sizes = f"{size(shape.mean_size)} on average, {size(shape.largest)} at most"
-        yield f"{about}, {sizes}; seen in {counted(shape.partitions, 'partition')}"
+        yield f"{counted(shape.rows, 'row')}, {sizes}; seen in {counted(shape.partitions, 'partition')}"
         table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False)
         for name in ("Property", "Type"):
             table.add_column(name, overflow="fold")

@@ -10,7 +10,6 @@ import typer
 
 from ..errors import BadInput
 from ..figures import count, counted
-from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import bound_async
 from ..recipes.rekey.dual_writer import Phase
 from ..recipes.rekey.mirror import Difference, RekeyReport
@@ -39,8 +38,7 @@ def status(name: Name, storage: Target = None) -> Result:
 
     The exit status is 1 if there are poison messages.
     """
-    state = _run(_loaded(name, storage), lambda move: move.status())
-    return _state(state, status=int(state.poison > 0))
+    return _current(_loaded(name, storage))
 
 
 @command(rekey)
@@ -81,7 +79,7 @@ def cut_over(name: Name, storage: Target = None, dry_run: DryRun = False) -> Res
     """Make the new table the primary one; writers wait, usually for less than a second."""
     move = _loaded(name, storage)
     if dry_run:
-        return _preview(move, _switch_preview(Phase.CUT_OVER, move.new_set.table.name))
+        return _current(move)
     return _state(_run(move, lambda move: move.cut_over()))
 
 
@@ -90,7 +88,7 @@ def roll_back(name: Name, storage: Target = None, dry_run: DryRun = False) -> Re
     """Make the old table the primary one again, with all writes since the cut-over."""
     move = _loaded(name, storage)
     if dry_run:
-        return _preview(move, _switch_preview(Phase.COPYING, move.old_set.table.name))
+        return _current(move)
     return _state(_run(move, lambda move: move.roll_back()))
 
 
@@ -99,7 +97,7 @@ def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes
     """End the move: the old table is not written any more, and there is no way back."""
     move = _loaded(name, storage)
     if dry_run:
-        return _preview(move, lambda state: _commit_preview(state, move.old_set.table.name))
+        return _current(move)
     confirm("Give up the way back to the old keys?", yes=yes)
     return _state(_run(move, lambda move: move.commit()))
 
@@ -116,8 +114,7 @@ def clean_up(
     """Delete the entities of the old table, once the move is committed."""
     move = _loaded(name, storage)
     if dry_run:
-        old_table = move.old_set.table.name
-        return _preview(move, lambda state: _clean_up_preview(state, old_table, drop_table=drop_table))
+        return _current(move)
     options = {"drop_table": drop_table, "max_per_second": max_per_second, "max_concurrency": max_concurrency}
     deleted = _run(move, lambda move: move.clean_up(**options))
     line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
@@ -133,7 +130,7 @@ def _run(move: Rekey[Any, Any], call: Callable[[Any], Coroutine[Any, Any, T]]) -
     return run(call(bound_async(move)), move.account, move.old_set.account)
 
 
-def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Result:
+def _state(state: RekeyStatus, status: int = 0) -> Result:
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]
@@ -146,50 +143,13 @@ def _state(state: RekeyStatus, would: str | None = None, status: int = 0) -> Res
         f"writes in progress: {count(state.waiting)}; poison: {count(state.poison)}",
         f"next: {following}",
     ]
-    if would is not None:
-        data, lines = data | {"would": would}, [*lines, f"this command would {would}"]
     return Result(data, lines, status)
 
 
-def _preview(move: Rekey[Any, Any], describe: Callable[[RekeyStatus], str]) -> Result:
-    """Return the state, and what a step would do; nothing is changed."""
+def _current(move: Rekey[Any, Any]) -> Result:
+    """Return the state, whose last line says what to do next; nothing is changed."""
     state = _run(move, lambda move: move.status())
-    return _state(state, describe(state), status=int(state.poison > 0))
-
-
-def _switch_preview(after: Phase, table: str) -> Callable[[RekeyStatus], str]:
-    def describe(state: RekeyStatus) -> str:
-        if state.phase is Phase.COMMITTED:
-            return "fail: the move is committed"
-        if state.phase is after:
-            return f"change nothing: {table} is the primary table"
-        messages = counted(state.waiting, "message")
-        if state.phase.has_new_primary == after.has_new_primary:
-            return f"cancel the change in progress, and leave {messages} to a worker"
-        if not state.is_verified:
-            return "fail: the tables are not verified to be equal; run verify"
-        if state.poison:
-            return f"fail: {counted(state.poison, 'message')} could not be processed; requeue them"
-        return f"process {messages} of writes in progress, and make {table} the primary table"
-
-    return describe
-
-
-def _commit_preview(state: RekeyStatus, old_table: str) -> str:
-    if state.phase is Phase.COMMITTED:
-        return "change nothing: the move is committed"
-    if state.phase is not Phase.CUT_OVER:
-        return "fail: the new table is not the primary one; run cut-over"
-    messages = counted(state.waiting, "message")
-    return f"end the move: {old_table} gets no more copies, not even those of {messages} of writes in progress"
-
-
-def _clean_up_preview(state: RekeyStatus, old_table: str, *, drop_table: bool) -> str:
-    if state.phase is not Phase.COMMITTED:
-        return "fail: the move is not committed; run commit"
-    messages = counted(state.waiting, "message")
-    rows = f"{counted(state.left, 'entity')}{' or more' if state.left == MAX_PAGE_ENTITIES else ''} of {old_table}"
-    return f"process {messages}, and {f'drop the table {old_table} with' if drop_table else 'delete'} {rows}"
+    return _state(state, status=int(state.poison > 0))
 
 
 def _walk(work: str, name: str, walks: Walks) -> RekeyReport:

@@ -24,7 +24,7 @@ def traffic(
     """Report queries, scans, busy partitions, throttling, latencies, cost and clients from Azure's resource logs.
 
     The logs of the Table service come from a diagnostic setting, as JSON lines, or from Log Analytics, as the table
-    StorageTableLogs in CSV or JSON. Files may be compressed with gzip. Needs the extra `logs`, and takes at most
+    StorageTableLogs in CSV or JSON lines. Files may be compressed with gzip. Needs the extra `logs`, and takes at most
     about 512 MB of memory, whatever their size. Values of filters are never shown.
 
     Example: tablepatterns traffic insights-logs-storageread/ --hash-keys

@@ -32,7 +32,6 @@ from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout,
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
 from .range_query import Question
-from .schema import Schema, check_filter
 
 if TYPE_CHECKING:
     from .intents import Intents
@@ -76,7 +75,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
     :param key: how PartitionKey and RowKey are built from the entities' fields
     :param derived: indexes, lists, summaries and copies to maintain
     :param mappings: how fields are encoded, such as encrypted or in blobs
-    :param schema: the types of fields and the required fields; None, the default, accepts any entity
     :param intents: the queue for changes of derived data outside the primary's partition; by default the table's name
         in lower case, followed by `-intents`. See docs/protocols/intents.md
     :param lease: the seconds that such a message stays hidden: twice as long as a request may take
@@ -103,7 +101,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
-        schema: Schema | None = None,
         intents: str | None = None,
         lease: int = 60,
         backfilling: Iterable[Derived] = (),
@@ -113,7 +110,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
     ) -> None:
         super().__init__(account)
         check_least("lease", lease, 1, BadDesign)
-        self.schema = schema
         self.key = cast("Key[Any]", key)
         self.derived = _all_of(Derived, "derived", derived)
         self._primary = RowLayout(self.key)
@@ -322,7 +318,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
         if in_part:
             self._mappings.check_merge()
-        fields = self._fields(entity, in_part=in_part)
+        fields = self._fields(entity)
         if self.derived:
             return await super()._upsert(fields, retry_for, in_part=in_part)
         names = frozenset(fields).difference(self.key.fields) if in_part else None
@@ -333,7 +329,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
             fields, names = self._fields(entity), None
         else:
             self._mappings.check_merge()
-            changes, key = self._checked_fields(changes), self._primary.key_fields(entity)
+            changes, key = without_none(changes), self._primary.key_fields(entity)
             fields, names = {**key, **changes}, frozenset(changes)
             self._check_same_key(key, fields)
         if self.derived:
@@ -373,10 +369,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
     def _check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields, and one that does not fit the schema."""
+        """Reject a filter on encoded fields."""
         self._mappings.check_filter(where)
-        if self.schema is not None:
-            check_filter(self.schema, where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.mappings:
@@ -423,7 +417,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
             reading, read = self._as_read(entity, require_whole=True)
             return self._writing(read, reading, self._fields(entity))
         self._mappings.check_merge()
-        changed_fields = self._checked_fields(changes)
+        changed_fields = without_none(changes)
         reading, read = self._as_read(entity, require_whole=bool(self.derived))
         return self._writing(read, reading, {**reading.fields, **changed_fields}, frozenset(changed_fields))
 
@@ -503,17 +497,12 @@ class EntitySet(SetCalls[Account_co, E, K]):
         guards = (derived._guards_primary for derived in self.derived if not derived.is_eventual)  # pyright: ignore[reportPrivateUsage]
         return not any(guards)
 
-    def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
+    def _fields(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
             if name in entity and name not in self.key.fields:
                 rule = f"the set formats it from the fields {', '.join(self.key.fields)}"
                 raise BadKey(name, entity[name], rule, "give those fields, and not the key")
-        return self._checked_fields(entity, in_part=in_part)
-
-    def _checked_fields(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
-        if self.schema is not None:
-            self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
-        return without_none(fields)
+        return without_none(entity)
 
     def _as_read(self, entity: Mapping[str, Any], *, require_whole: bool) -> tuple[Reading, Entity]:
         reading = reading_of(entity)

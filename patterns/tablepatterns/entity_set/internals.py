@@ -102,7 +102,7 @@ def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
-    """Reject a filter on encoded fields, and one that does not fit the set's schema."""
+    """Reject a filter on encoded fields."""
     entity_set._check_filter(where)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 from .. import limits
-from ..argument_types import check_least
 from ..entity import Entity
 from ..errors import BadFilter, BadInput
 from ..filters import And, Comparison, Filter, Interval, QueryClass, comparisons, reject_scans
-from ..key import Key, KeyRange
+from ..key import KeyRange
 from ..key.ranges import Between, Prefix
 from ..retry import Overtaken
 from ..sdk.page_token import PageQuery
@@ -44,14 +43,6 @@ class Question:
         where = condition(shape, where, fields)
         check_class(bounds & where, allow)
         return cls(shape, bounds & where, shape.selected(select))
-
-
-def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
-    check_least("max_concurrency", max_concurrency, 1)
-    partition_fields = [dict(fields) for fields in partitions]
-    for fields in partition_fields:
-        key.range(fields)
-    return partition_fields
 
 
 def range_filter(keys: KeyRange) -> Filter:

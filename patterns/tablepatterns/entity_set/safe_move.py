@@ -92,14 +92,20 @@ class Relocation:
         if source is None or source.get(MOVING_TO) != self.route.claim:
             return await self.arrive(await self._get(self.route.goal))
         await self.lease.renew_if_due()
-        copied = await self.copy(source)
+        copied, is_new = await self.copy(source)
         await self.lease.renew_if_due()
-        await self.leave(source)
+        try:
+            await self.leave(source)
+        except Overtaken:
+            if is_new:
+                await self._take_back(copied)
+            raise
         return await self.arrive(copied)
 
-    async def copy(self, source: Entity) -> Entity:
+    async def copy(self, source: Entity) -> tuple[Entity, bool]:
+        """Return the copy, and whether this attempt inserted it."""
         try:
-            return await self.entities.insert(self._copy_of(source))
+            return await self.entities.insert(self._copy_of(source)), True
         except EntityAlreadyExists as refused:
             copied = await self._get(self.route.goal)
             if copied is None and not isinstance(refused, DuplicateIndexValue):
@@ -107,7 +113,7 @@ class Relocation:
             if copied is None or not self._is_ours(copied):
                 await self._give_up(source)
                 raise
-        return await self._brought_up_to_date(source, copied)
+        return await self._brought_up_to_date(source, copied), False
 
     async def leave(self, source: Entity) -> None:
         """Delete the entity under its old key if it has not changed since it was copied."""
@@ -127,17 +133,23 @@ class Relocation:
 
     async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
         known_digest = copied[MOVED_FROM].partition(" ")[2]
-        if self._digest(source) == known_digest:
-            return copied
-        if self._digest(copied) != known_digest:
-            text = f"the entity {self.route.origin} was changed while it moved, and so was its copy {self.route.goal}; "
-            raise DerivedDataMismatch(text + "nothing was overwritten; write what is right to the copy, or delete it")
-        new_copy = self._copy_of(source)
-        copied.clear()
-        copied.update(new_copy)
+        if self._digest(source) != known_digest:
+            if self._digest(copied) != known_digest:
+                text = f"the entity {self.route.origin} was changed while it moved, and so was its copy "
+                hint = "nothing was overwritten; write what is right to the copy, or delete it"
+                raise DerivedDataMismatch(f"{text}{self.route.goal}; {hint}")
+            new_copy = self._copy_of(source)
+            copied.clear()
+            copied.update(new_copy)
+        # Written even if it is the same: its new ETag keeps the attempt that inserted it from taking it back
         with suppress(EntityNotFound):
             return await self._replaced(copied)
         raise Overtaken
+
+    async def _take_back(self, copied: Entity) -> None:
+        """Delete a copy that was inserted after another attempt had completed the move, or before a change."""
+        with suppress(EntityChanged, EntityNotFound):
+            await self.entities.delete(copied)
 
     async def _give_up(self, source: Entity) -> None:
         del source[MOVING_TO]

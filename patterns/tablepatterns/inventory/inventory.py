@@ -12,7 +12,7 @@ from ..edm import KINDS, entity_size, type_of, value_size
 from ..entity import Entity
 from ..errors import BadInput
 from ..recipe import Account
-from .sampling import Sampler, row_count
+from .sampling import Sampler
 
 _KEYS: Final = frozenset(("PartitionKey", "RowKey", "Timestamp"))
 _PREFIX: Final = re.compile(r"[A-Za-z]+(?=[_\-|:.~=0-9])")
@@ -57,7 +57,6 @@ class RowShape:
 
     :param partition: the shape of their PartitionKeys, such as `empid_{6 digits}`
     :param rows: how many were read
-    :param estimated_rows: about how many the table has
     :param partitions: how many partitions they were read from
     :param mean_size: the average size of a row, in bytes
     :param largest: the size of the largest row, in bytes
@@ -66,7 +65,6 @@ class RowShape:
     partition: str
     row: str
     rows: int
-    estimated_rows: int
     partitions: int
     mean_size: float
     largest: int
@@ -86,7 +84,6 @@ class TableInventory:
     is_whole: bool
     parts: int
     rows: int
-    estimated_rows: int
     partitions: int
     shapes: tuple[RowShape, ...]
 
@@ -101,21 +98,20 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
     rows = await sampler.read()
     if not rows:
         raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
-    estimated = row_count(rows, sampler.gaps)
-    shapes = tuple(_shapes(rows, estimated / len(rows)))
     partitions = len({row["PartitionKey"] for row in rows})
     is_whole = not sampler.gaps
-    return TableInventory(table, sampler.requests, is_whole, sampler.parts, len(rows), estimated, partitions, shapes)
+    shapes = tuple(_shapes(rows))
+    return TableInventory(table, sampler.requests, is_whole, sampler.parts, len(rows), partitions, shapes)
 
 
-def _shapes(rows: Sequence[Entity], factor: float) -> Iterator[RowShape]:
+def _shapes(rows: Sequence[Entity]) -> Iterator[RowShape]:
     prefixes = [_frequent_prefixes([row[name] for row in rows]) for name in ("PartitionKey", "RowKey")]
     groups = _group_rows(rows, prefixes, _pieces)
     if len(groups) > _MOST_SHAPES:
         # Texts with any separators in them: only their prefixes tell kinds of rows apart
         groups = _group_rows(rows, prefixes, _prefix_and_rest)
     for group in sorted(groups, key=len, reverse=True):
-        yield _describe(group, factor)
+        yield _describe(group)
 
 
 Divide: TypeAlias = Callable[[str, Collection[str]], list[Piece]]
@@ -157,14 +153,13 @@ def _prefix_and_rest(key: str, prefixes: Collection[str]) -> list[Piece]:
     return [*prefix, ("text", key.removeprefix(prefix[0][1] if prefix else ""))]
 
 
-def _describe(rows: Sequence[Row], factor: float) -> RowShape:
+def _describe(rows: Sequence[Row]) -> RowShape:
     entities = [row for row, _, _ in rows]
     sizes = [entity_size(row["PartitionKey"], row["RowKey"], _properties(row)) for row in entities]
     return RowShape(
         _shape_of([partition for _, partition, _ in rows]),
         _shape_of([row_key for _, _, row_key in rows]),
         len(rows),
-        round(len(rows) * factor),
         len({row["PartitionKey"] for row in entities}),
         sum(sizes) / len(sizes),
         max(sizes),

@@ -7,11 +7,9 @@ is either a range of partitions, or a range of rows within one partition.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
-from string import digits
 from typing import Final, TypeAlias
 
 from ..edm import key_order, ordinal
@@ -32,8 +30,6 @@ _EMPTY_PAGES: Final = 3
 _TOPS: Final = (("0", "9"), ("A", "Z"), ("a", "z"))
 _LAST: Final = "\ud7ff"
 """The last character before the surrogates, which a filter cannot contain."""
-_CHARACTERS: Final = 24
-"""The number of characters of a key that are compared to estimate how many keys there are."""
 
 
 @dataclass(frozen=True)
@@ -186,52 +182,3 @@ def _halved(low: int, high: int) -> str:
 def _valid_key(key: str, lower: str, upper: str) -> str | None:
     is_between = ordinal(lower) < ordinal(key) < ordinal(upper)
     return key if is_between and not re.search("[\ud800-\udfff]", key) else None
-
-
-class _Scale:
-    """The place of a key among others, from 0 to 1: each character counts among those that occur at its position."""
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        characters_at: defaultdict[int, set[str]] = defaultdict(set)
-        for key in keys:
-            for at, character in enumerate(key[:_CHARACTERS]):
-                characters_at[at].add(character)
-        # Where several digits occur, the others may too
-        more = [digits if len(known & set(digits)) > 1 else "" for known in characters_at.values()]
-        self._known = [sorted(known.union(rest)) for known, rest in zip(characters_at.values(), more, strict=True)]
-
-    def place(self, key: str) -> float:
-        fraction, width = 0.0, 1.0
-        for characters, character in zip(self._known, key, strict=False):
-            below = sum(candidate < character for candidate in characters)
-            fraction += width * below / len(characters)
-            if character not in characters:
-                break
-            width /= len(characters)
-        return fraction
-
-
-def row_count(sample: Sequence[Entity], gaps: Sequence[Gap]) -> int:
-    """Return about how many rows a table has: unread ranges hold as many as those that were read."""
-    by_partition = Counter(str(row["PartitionKey"]) for row in sample)
-    rows = {partition: float(count) for partition, count in by_partition.items()}
-    for partition in {gap.partition for gap in gaps if gap.partition is not None}:
-        keys = [str(row["RowKey"]) for row in sample if row["PartitionKey"] == partition]
-        rows[partition] *= _extrapolated(keys, [gap for gap in gaps if gap.partition == partition])
-    return round(sum(rows.values()) * _extrapolated(list(rows), [gap for gap in gaps if gap.partition is None]))
-
-
-def _extrapolated(keys: Sequence[str], gaps: Sequence[Gap]) -> float:
-    """Return how many times as many keys there are as were read."""
-    if len(keys) <= 1 or not gaps:
-        return 1.0
-    ends = (end for gap in gaps for end in (gap.lower, gap.upper) if end is not None)
-    scale = _Scale([*keys, *ends])
-    first, last = scale.place(keys[0]), scale.place(keys[-1])
-    unread = 0.0
-    for gap in gaps:
-        start = first if gap.lower is None else scale.place(gap.lower)
-        end = last if gap.upper is None else min(last, scale.place(gap.upper))
-        unread += max(0.0, end - start)
-    read = last - first - unread
-    return 1 + unread / read if read > 0 else 1.0

@@ -101,8 +101,6 @@ class Key(Generic[K]):
 
         :param fields: a value for every field of the key, and nothing else
         :raises BadKey: a field is missing or unknown, or its value cannot be part of a key
-
-        Guide: compound key.
         """
         if not isinstance(fields, Mapping):
             raise BadKey("fields", fields, "the fields of a key must be a mapping", 'pass {"Department": "Sales"}')
@@ -118,8 +116,6 @@ class Key(Generic[K]):
 
         :param entity: the fields of the key, and any others
         :raises BadKey: a field is missing, or its value cannot be part of a key
-
-        Guide: compound key.
         """
         if not isinstance(entity, Mapping):
             raise BadKey("entity", entity, "the fields of a key must be a mapping", 'pass {"Department": "Sales"}')
@@ -133,8 +129,6 @@ class Key(Generic[K]):
         :param partition_key: the entity's PartitionKey
         :param row_key: the entity's RowKey
         :raises BadKey: `format` cannot have returned these keys
-
-        Guide: compound key.
         """
         if type(partition_key) is not str or type(row_key) is not str:
             _check_texts(partition_key, row_key)
@@ -161,8 +155,6 @@ class Key(Generic[K]):
         :param partition_key: the entity's PartitionKey
         :param row_key: the entity's RowKey
         :raises BadKey: a key is not a str
-
-        Guide: compound key.
         """
         if type(partition_key) is not str or type(row_key) is not str:
             _check_texts(partition_key, row_key)
@@ -195,8 +187,6 @@ class Key(Generic[K]):
         :param child: what follows the parent's RowKey: literal text, then the fields of the child
         :raises BadDesign: where a longer key could be another parent's, since this one does not end with a field of
             fixed width, or where the whole cannot be read back
-
-        Guide: compound key.
         """
         last = self._row.fields[-1] if self._row.fields else None
         if last is None or last.tail or last.format.width is None:
@@ -256,8 +246,6 @@ class Key(Generic[K]):
 
         :param fields: the partition's fields, and the row's from left to right, at least one
         :raises BadKey: a value cannot be part of a key, or the last one is text
-
-        Guide: compound key.
         """
         partition_key = self._partition_of(fields)
         row_prefix, remaining_fields = self._known_row(fields)

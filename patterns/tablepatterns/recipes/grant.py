@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from ipaddress import AddressValueError, IPv4Address
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from azure.core.credentials import AzureSasCredential
 from azure.data.tables import TableAccessPolicy
@@ -153,7 +152,6 @@ def _previous(character: str) -> str:
 
 
 AnySet: TypeAlias = EntitySet[Account, Any]
-Protocols = Literal["https", "https,http"]
 
 _LETTERS: Final = "raud"
 _WRITES: Final = frozenset("aud")
@@ -172,8 +170,6 @@ def grant(
     within: Mapping[str, object] | KeyScope | None = None,
     excluding: Iterable[AnySet] = (),
     policy: str | None = None,
-    ip: str | None = None,
-    protocol: Protocols | None = None,
 ) -> Grant:
     """Create a shared access signature for some rows of a table; no request is made.
 
@@ -208,9 +204,7 @@ def grant(
         takes them; or a `KeyScope`. None for the whole table
     :param excluding: other sets that have rows in the table
     :param policy: the name of a stored access policy, which can be revoked; see `AccessPolicies`
-    :param ip: an IPv4 address, or two with `-` between them, that requests may come from
-    :param protocol: `https`, or `https,http`; by default that of the account's own address
-    :raises BadInput: there is no such permission, time or address
+    :raises BadInput: there is no such permission or time
     :raises BadKey: the fields do not make a range
     :raises BadDesign: the range may include other rows, or derived data could not be kept consistent; or the account
         was connected without its key, or does not sort by key
@@ -229,13 +223,11 @@ def grant(
     for excluded_set in excluding:
         _check_other(subject, scope, excluded_set)
     table = account.table(subject if isinstance(subject, str) else subject.table.name)
-    allowed = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
     sign = partial(
         table.signed,
         permission=letters,
         policy_id=policy,
-        ip_address_or_range=_address(ip),
-        protocol=allowed,
+        protocol="https" if table.service_address.startswith("https:") else "https,http",
         start_pk=scope.first_partition,
         start_rk=scope.first_row,
         end_pk=scope.last_partition,
@@ -397,22 +389,6 @@ def _check_time(expires: timedelta, now: datetime) -> None:
         raise BadInput("expires", expires, rule, f"use at least {_SHORTEST}")
     if expires > datetime.max.replace(tzinfo=timezone.utc) - now:
         raise BadInput("expires", expires, "it would end after the year 9999", "use a shorter time")
-
-
-def _address(ip: str | None) -> str | None:
-    if ip is None:
-        return None
-    try:
-        ends = [IPv4Address(end) for end in ip.split("-")]
-    except AddressValueError as error:
-        raise BadInput(
-            "ip", ip, f"it is not an IPv4 address ({error})", "use 1.2.3.4, or a range 1.2.3.4-1.2.3.9"
-        ) from error
-    if len(ends) > 2 or ends[0] > ends[-1]:
-        raise BadInput(
-            "ip", ip, "the first address of a range must be the lower one", "use a range such as 1.2.3.4-1.2.3.9"
-        )
-    return ip
 
 
 def _scope(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None) -> KeyScope:

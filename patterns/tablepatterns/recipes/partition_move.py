@@ -13,18 +13,16 @@ from ..entity_set.commit import E
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
-from ..entity_set.moves import MOVED_FROM, MOVING_TO
+from ..entity_set.moves import MOVING_TO
 from ..entity_set.safe_move import Relocation, Route, check_arrived
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
     BadInput,
     BadMessage,
-    BadProperty,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
-    message_of,
 )
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
@@ -55,8 +53,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     others made to it in time. Only one of two concurrent moves begins. An entity that has the new key already is never
     overwritten: the move is rejected.
 
-    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy stays; if
-    both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
+    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy may
+    stay; if both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
     docs/patterns/partition_move.md.
 
     Cost: `move` 4 table + 2 queue transactions, equivalent to 26 table operations: the message, the claim, the insert,
@@ -66,8 +64,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
     :param kind: the kind of the messages; None for `move` and the table's name
     :param lease: the seconds that a message stays hidden: twice as long as a request may take
-    :raises BadDesign: the set's schema does not allow the markers, the lease is not above zero, or an index elsewhere
-        has no field of the set's key in its own, and is unique or incomplete
+    :raises BadDesign: the lease is not above zero, or an index elsewhere has no field of the set's key in its own, and
+        is unique or incomplete
 
     Guide: one-to-many relationships (moving an employee); eventually consistent transactions pattern.
     """
@@ -95,12 +93,6 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             raise BadDesign("lease", lease, rule, "use twice the time that a request may take")
         # An index without any field of the key could not follow any move
         _check_indexes(self.entity_set, entity_set.key.fields)
-        if entity_set.schema is not None:
-            try:
-                entity_set.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
-            except BadProperty as error:
-                rule = f"it does not allow the properties of a move ({message_of(error)})"
-                raise BadDesign("schema", entity_set.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe
     async def move(
@@ -115,8 +107,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         """Give an entity another key in another partition, and return it with its new key.
 
         After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
-        again, with the same target, for an entity whose move was interrupted; if the first call still runs, it may
-        bring the entity back after the second one and a delete.
+        again, with the same target, for an entity whose move was interrupted.
 
         Cost: 4 table + 2 queue transactions, equivalent to 26 table operations.
 

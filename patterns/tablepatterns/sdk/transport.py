@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import requests
@@ -99,6 +100,7 @@ class Transport(RequestsTransport):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         self._is_own = options.get("session") is None and options.get("session_owner", True)
         self._trusts_environment = options.get("use_env_settings", True)
+        self._copy = partial(type(self), **options)
         self._process, self._inherited = os.getpid(), list[Any]()
         if self._is_own:
             options["session"] = self._new_session()
@@ -106,6 +108,10 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         self._default_headers = tuple(self.session.headers.items()) if self._is_own else ()
         self._pools: dict[str, Any] = {}
         """The pool of each origin; None if the SDK's transport sends its requests."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the options alone, so that a copy opens its own connections."""
+        return self._copy, ()
 
     def open(self) -> None:
         """Open the transport, with a session of this process's own."""

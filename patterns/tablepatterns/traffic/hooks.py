@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from copy import deepcopy
 from datetime import datetime, timezone
 from json import loads
 from typing import Any, Final, TypeAlias
@@ -30,7 +29,6 @@ from .request import (
     plan_of,
     purpose_of,
 )
-from .tally import Tally
 
 _SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
 # A quote inside a value is escaped, so this finds names of properties only
@@ -173,14 +171,12 @@ def _text_at(match: re.Match[bytes] | None) -> str | None:
 
 _NOTE: Final = "tablepatterns.traffic"
 """The key in the context of a call for its last attempt."""
-_MAX_PENDING: Final = 1000
-"""How many requests without a response a recorder waits for before it adds them up."""
 
 
 class Recorder:
     """Record the requests of a connection, or of all connections to its account.
 
-    :param max_requests: how many requests to keep; of older ones, only the sums are kept
+    :param max_requests: how many requests to keep; older ones are only counted
     """
 
     def __init__(self, watch: Watch, max_requests: int, *, everywhere: bool) -> None:
@@ -193,11 +189,7 @@ class Recorder:
         """Requests to the account, sent while a block was open, that are not recorded."""
         self.max_requests = max_requests
         self._lock = threading.Lock()
-        self._seen: deque[RequestAttempt] = deque()
-        self._dropped: deque[RequestAttempt] = deque()
-        """Requests that are no longer kept, but may not have ended."""
-        self._sums: dict[Site | None, Tally] = {}
-        """The sums over all others that are no longer kept, by line of code."""
+        self._seen: deque[RequestAttempt] = deque(maxlen=max_requests)
 
     def records(self, watch: Watch) -> bool:
         return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
@@ -206,27 +198,12 @@ class Recorder:
         with self._lock:
             self.count += 1
             self._seen.append(attempt)
-            if len(self._seen) <= self.max_requests:
-                return
-            self._dropped.append(self._seen.popleft())
-            while self._dropped and (self._dropped[0].status or len(self._dropped) > _MAX_PENDING):
-                request = self._dropped.popleft().request(None)
-                self._sums.setdefault(request.site, Tally()).add(request)
 
     def requests(self) -> list[Request]:
         """Return the requests that are kept, in the order in which they were sent."""
         with self._lock:
             attempts = list(self._seen)
         return [attempt.request(self.site) for attempt in attempts]
-
-    def dropped(self) -> dict[Site | None, Tally]:
-        """Return the sums over the requests that are not kept, by line of code."""
-        with self._lock:
-            sums = {site or self.site: deepcopy(tally) for site, tally in self._sums.items()}
-            for attempt in self._dropped:
-                request = attempt.request(self.site)
-                sums.setdefault(request.site, Tally()).add(request)
-            return sums
 
 
 blocks: ContextVar[tuple[Recorder, ...]] = ContextVar("blocks", default=())

@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Token
-from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..argument_types import check_least, checked
 from ..errors import BadInput
-from ..extras import importing
 from ..figures import count, counted
 from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from .hooks import Recorder, Watch, blocks, everywhere, opened
 from .request import Request, Site, call_site
-from .tally import PartitionLoad, Tally, group_requests, partition_loads, summed, tallied
+from .tally import PartitionLoad, Tally, group_requests, partition_loads, tallied
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Meter
     from rich.console import RenderableType
 
 _WIDTH: Final = 120
-_COLUMNS: Final = (
-    *("moment", "file", "line", "function", "service", "operation", "resource", "partition", "query_class", "status"),
-    *("transactions", "bytes_in", "bytes_out", "seconds", "attempt", "examined"),
-)
 _WRITES: Final = frozenset(
     f"{kind}Entity" for kind in ("Delete", "Insert", "InsertOrMerge", "InsertOrReplace", "Merge", "Update")
 )
@@ -73,8 +66,8 @@ class Traffic:
 
     :param storage: the account, as `connect` returned it
     :param everywhere: whether to record the requests of all threads, tasks and connections of this process
-    :param max_requests: how many requests to keep. Older ones are dropped, and counted in `dropped`; `overall`,
-        `by_site` and the assertions include them
+    :param max_requests: how many requests to keep. Older ones are dropped, and counted in `dropped`; then sums and
+        assertions raise `BadInput`, since they would be too low
     :raises BadInput: `connect` did not return this account
 
     Guide: cost; designing for querying.
@@ -123,20 +116,22 @@ class Traffic:
     @property
     def dropped(self) -> int:
         """How many requests were dropped."""
-        return self._dropped.requests
-
-    @property
-    def _dropped(self) -> Tally:
-        return summed(self._recorder.dropped().values())
+        return max(0, self._recorder.count - self._recorder.max_requests)
 
     @property
     def overall(self) -> Tally:
-        """The sums over all requests, dropped ones included."""
-        return summed(self.by_site().values())
+        """The sums over all requests.
+
+        :raises BadInput: requests were dropped
+        """
+        return tallied(self._all_requests())
 
     def by_site(self) -> dict[Site | None, Tally]:
-        """Return the sums for each line of code, the most expensive first, dropped requests included."""
-        return group_requests(self.requests, lambda request: request.site, self._recorder.dropped())
+        """Return the sums for each line of code, the most expensive first.
+
+        :raises BadInput: requests were dropped
+        """
+        return group_requests(self._all_requests(), lambda request: request.site)
 
     def by_partition(self) -> dict[str, Tally]:
         """Return the sums for each partition, the most expensive first; a request to several counts for its table.
@@ -173,13 +168,11 @@ class Traffic:
 
         :param allow: the worst class to allow
         :raises AssertionError: there was one; the text lists each line of code, the reason, and a better query
-        :raises BadInput: it could not fail: every class is allowed, or no block was recorded
-
-        Guide: designing for querying.
+        :raises BadInput: it could not fail: every class is allowed, or no block was recorded; or requests were dropped
         """
         self._check(allow)
-        requests = self.requests
-        _check_scans(requests, allow, self._unseen_queries(requests), _no_line(self._dropped))
+        requests = self._all_requests()
+        _check_scans(requests, allow, self._unseen_queries(requests))
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:
@@ -187,56 +180,17 @@ class Traffic:
 
         :param at_most: the maximum number of transactions
         :raises AssertionError: there were more; the text lists the requests of each line of code, and how to save some
-        :raises BadInput: no block was recorded
-
-        Guide: cost.
+        :raises BadInput: no block was recorded, or requests were dropped
         """
         self._check()
-        requests = self.requests
-        _check_budget(requests, at_most, self._unseen_transactions(requests), _no_line(self._dropped))
+        requests = self._all_requests()
+        _check_budget(requests, at_most, self._unseen_transactions(requests))
 
     def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
-        return self._dropped.queries
+        return {}
 
     def _unseen_transactions(self, requests: list[Request]) -> int:
-        return self._dropped.transactions
-
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with one row for each request.
-
-        :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
-        """
-        with importing("a DataFrame needs", extra="plot"):
-            pandas: Any = import_module("pandas")
-        return pandas.DataFrame([_row(request) for request in self.requests], columns=list(_COLUMNS))
-
-    def to_metrics(self, meter: Meter | None = None) -> None:
-        """Add the requests so far to OpenTelemetry metrics: counts, transactions, bytes and seconds.
-
-        Call it once per block, at its end.
-
-        :param meter: where to create the instruments; by default, the meter of the installed OpenTelemetry
-        :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing; install `opentelemetry-api`
-        :raises BadInput: requests were dropped
-        """
-        requests = self._all_requests()
-        used_meter: Any = meter
-        if meter is None:
-            with importing("metrics need", hint="pip install opentelemetry-api, or pass a meter"):
-                used_meter = import_module("opentelemetry.metrics").get_meter("tablepatterns")
-        sent = used_meter.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
-        billed = used_meter.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
-        size_in = used_meter.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
-        size_out = used_meter.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
-        seconds = used_meter.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
-        for request in requests:
-            # Without partitions and lines of code, whose number is unbounded
-            attributes = _attributes(request)
-            sent.add(1, attributes)
-            billed.add(request.transactions, attributes)
-            size_in.add(request.bytes_in, attributes)
-            size_out.add(request.bytes_out, attributes)
-            seconds.record(request.seconds, attributes)
+        return 0
 
     def _check(self, allow: QueryClass = QueryClass.POINT) -> None:
         """Reject an assertion that cannot fail."""
@@ -263,34 +217,16 @@ class Traffic:
     def __rich__(self) -> RenderableType:
         from .report import report
 
-        partitions = group_requests(self.requests, lambda request: request.place)
-        return report(self.overall, self.by_site(), partitions, self.dropped)
+        requests = self.requests
+        sites = group_requests(requests, lambda request: request.site)
+        partitions = group_requests(requests, lambda request: request.place)
+        return report(tallied(requests), sites, partitions, self.dropped)
 
     def __repr__(self) -> str:
         return f"<Traffic {self._recorder.count} requests{f', {self.dropped} dropped' if self.dropped else ''}>"
 
 
-def _row(request: Request) -> list[object]:
-    query_class = request.query_class.label if request.query_class is not None else None
-    site = request.site._asdict() if request.site else {}
-    own = {"query_class": query_class, "file": None, "line": None, "function": None, **site}
-    return [own[name] if name in own else getattr(request, name) for name in _COLUMNS]
-
-
-def _attributes(request: Request) -> dict[str, str]:
-    query_class = None if request.query_class is None else request.query_class.label
-    optional = {"resource": request.resource, "query_class": query_class}
-    attributes = {"service": request.service, "operation": request.operation, "status": str(request.status)}
-    return attributes | {name: value for name, value in optional.items() if value is not None}
-
-
-def _no_line(dropped: Tally) -> str:
-    """Return why a request that counts has no line of code."""
-    more = f", or among the {counted(dropped.requests, 'request')} dropped; raise max_requests to see them"
-    return _NO_LINE + more if dropped.requests else _NO_LINE
-
-
-def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int], reason: str) -> None:
+def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int]) -> None:
     """Raise an error with the queries of a worse class than allowed, by line; `unseen` counts those without a line."""
     worse = [request for request in requests if request.scan_class is not None and request.scan_class > allow]
     hidden = {query_class: number for query_class, number in unseen.items() if number > 0 and query_class > allow}
@@ -307,11 +243,11 @@ def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping
             f"    {count(len(group))} x {label} of {where}: {_reason(worst)}",
             f"    {_better(worst)}",
         ]
-    lines += [f"  {count(number)} x {query_class.label} {reason}" for query_class, number in hidden.items()]
+    lines += [f"  {count(number)} x {query_class.label} {_NO_LINE}" for query_class, number in hidden.items()]
     raise AssertionError("\n".join(lines))
 
 
-def _check_budget(requests: Sequence[Request], at_most: int, unseen: int, reason: str) -> None:
+def _check_budget(requests: Sequence[Request], at_most: int, unseen: int) -> None:
     """Raise an error with the requests by line of code if they cost more than allowed; `unseen` are without a line."""
     total = tallied(requests).transactions + unseen
     if total <= at_most:
@@ -324,7 +260,7 @@ def _check_budget(requests: Sequence[Request], at_most: int, unseen: int, reason
         spent = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
         lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in _advised(group))]
     if unseen:
-        lines.append(f"  {counted(unseen, 'transaction')} {reason}")
+        lines.append(f"  {counted(unseen, 'transaction')} {_NO_LINE}")
     raise AssertionError("\n".join(lines))
 
 

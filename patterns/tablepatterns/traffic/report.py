@@ -33,7 +33,7 @@ def report(
     if overall.cost.table != overall.cost.transactions:
         summary += f" ({overall.cost.by_service}), equivalent to {overall.cost.comparison()}"
     without_response = f", {count(overall.lost)} without a response" if overall.lost else ""
-    dropped_note = f"; {count(dropped)} dropped, which the partitions do not count" if dropped else ""
+    dropped_note = f"; {count(dropped)} older ones dropped" if dropped else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
         Text(summary + without_response + dropped_note, style="bold"),

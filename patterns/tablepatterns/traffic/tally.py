@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Final, TypeVar
 
@@ -29,7 +28,6 @@ class Tally:
     :param worst: the worst class of the queries; None if there were none
     :param cost: the transactions by service, and the number of table operations that cost as much
     :param examined: entities that the service read; only the in-memory engine reports it
-    :param queries: the number of queries of each class
     """
 
     requests: int = 0
@@ -45,7 +43,6 @@ class Tally:
     worst: QueryClass | None = None
     examined: int | None = None
     cost: Cost = field(default_factory=Cost)
-    queries: Counter[QueryClass] = field(default_factory=Counter[QueryClass])
 
     def add(self, request: Request) -> None:
         self.requests += 1
@@ -63,7 +60,6 @@ class Tally:
             self.examined = (self.examined or 0) + request.examined
         if (query_class := request.scan_class) is not None:
             self.worst = max(self.worst or query_class, query_class)
-            self.queries[query_class] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +79,9 @@ def tallied(requests: Iterable[Request]) -> Tally:
     return total
 
 
-def summed(tallies: Iterable[Tally]) -> Tally:
-    total = Tally()
-    for tally in tallies:
-        for figure in fields(Tally):
-            value, more = getattr(total, figure.name), getattr(tally, figure.name)
-            if figure.name == "worst":
-                total.worst = max((one for one in (value, more) if one is not None), default=None)
-            elif more is not None:
-                setattr(total, figure.name, more if value is None else value + more)
-    return total
-
-
-def group_requests(
-    requests: Iterable[Request], by: Callable[[Request], GroupT], dropped: Mapping[GroupT, Tally] | None = None
-) -> dict[GroupT, Tally]:
-    """Return the sums by a property of the requests, the most expensive first; `dropped` sums further requests."""
-    tallies = dict(dropped or {})
+def group_requests(requests: Iterable[Request], by: Callable[[Request], GroupT]) -> dict[GroupT, Tally]:
+    """Return the sums by a property of the requests, the most expensive first."""
+    tallies: dict[GroupT, Tally] = {}
     for request in requests:
         tallies.setdefault(by(request), Tally()).add(request)
     return dict(sorted(tallies.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))

@@ -14,7 +14,7 @@ from ..http import service_properties
 from ..http.api import Service
 from ..http.authorization import Authorization
 from ..http.call import AnyCall
-from ..http.errors import ErrorWriter
+from ..http.errors import storage_error
 from ..http.headers import parse_flag
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
@@ -81,7 +81,7 @@ class BlobAuthorization(Authorization):
 
     def permit(self, call: AnyCall) -> Permit:
         if "authorization" not in call.request.headers and "sig" not in call.address.query:
-            access = call.engine.blobs.containers.public_access(call.resource)
+            access = call.settings.containers.public_access(call.resource)
             if access is not PublicAccess.NONE:
                 return PublicPermit(access)
         return super().permit(call)
@@ -141,7 +141,7 @@ _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 
 def _write_error(call: BlobCall, error: ServiceError) -> Response:
-    response = ErrorWriter(call.id, call.now).of_storage(error)
+    response = storage_error(error, call)
     if isinstance(error, CopySourceError):
         response.status = error.status
         response.headers |= error.headers

@@ -13,7 +13,7 @@ from .. import errors
 from ..content import Content
 from ..errors import ServiceError
 from ..http.message import Request
-from ..http.versions import FIRST_WITH_CRC64
+from ..versions import FIRST_WITH_CRC64
 from .crc64 import crc64
 from .headers import MD5_BYTES, base64, digest, invalid, number
 

@@ -93,12 +93,8 @@ class BlobCall(Call[Blobs]):
     support = BLOB_SUPPORT
 
     def locate(self) -> None:
-        self.target = locate(self.request.url, self.engine.account_name)
+        self.target = locate(self.request.url, self.context.account_name)
         self.notes.partition = self.target.item or None
-
-    @property
-    def settings(self) -> Blobs:
-        return self.engine.blobs
 
     @property
     def default_version(self) -> str:
@@ -109,7 +105,7 @@ class BlobCall(Call[Blobs]):
 
         :param as_owner: whether this request's account key also authorizes requests without a credential
         """
-        call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
+        call = BlobCall(self.context, self.settings, request, self.id, self.now, self.authorize)
         call.locate()
         call.notes = self.notes
         has_own = "authorization" in request.headers or "sig" in call.address.query

@@ -12,13 +12,13 @@ from tablepatterns.limits import MAX_PAGE_BLOBS
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.errors import ErrorWriter
+from ..http.address import absolute
+from ..http.errors import storage_error
 from ..http.headers import metadata_headers, read_metadata, read_number, read_words
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts
 from ..http.permissions import OWNER_ONLY
 from ..http.xml import read_policies, write_policies
-from ..tables.call import absolute
 from .call import (
     BREAK_CONTAINER_LEASE,
     BREAK_LEASE,
@@ -247,7 +247,7 @@ def _execute_part(call: BlobCall, request: InnerRequest) -> Response:
             raise ServiceError(errors.INVALID_INPUT)
         return operation(inner)
     except ServiceError as error:
-        return ErrorWriter(call.id, call.now).of_storage(error)
+        return storage_error(error, call)
 
 
 def _write_part(number: int, request: InnerRequest, response: Response) -> bytes:

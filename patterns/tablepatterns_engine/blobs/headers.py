@@ -15,8 +15,7 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, seven_digits
-from ..tables.entity_api import read_token, write_token
+from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, seven_digits, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State

@@ -281,6 +281,7 @@ _PRIORITY: Final = "x-ms-rehydrate-priority"
 _PRIORITIES: Final = ("Standard", "High")
 """Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
+_ROOT_ONLY: Final = "This operation is only allowed on the root blob. Snapshot should not be provided."
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
 
 
@@ -335,8 +336,10 @@ def delete_blob(call: BlobCall) -> Response:
     call.begin("DeleteBlob", DELETE)
     headers, snapshot = call.request.headers, call.snapshot
     asked = headers.get(_SNAPSHOTS)
-    if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
+    if asked not in _SNAPSHOT_WORDS:
         raise invalid(_SNAPSHOTS, asked)
+    if asked and snapshot:
+        raise invalid_parameter("snapshot", call.address.query["snapshot"], _ROOT_ONLY)
     call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
     return Response(202, {"x-ms-delete-type-permanent": "true"})
 

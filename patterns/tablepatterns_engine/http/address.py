@@ -67,6 +67,18 @@ def read_address(url: str, account: str) -> Address:
     return Address(base, secure, secondary, _query(options) if options else {}, tail)
 
 
+def absolute(url: str, base: str) -> str:
+    """Return the URL of a request inside a batch, which may be relative to the batch's endpoint or to its host.
+
+    >>> absolute("Employees", "http://127.0.0.1/contoso"), absolute("/contoso/Employees", "http://127.0.0.1/contoso")
+    ('http://127.0.0.1/contoso/Employees', 'http://127.0.0.1/contoso/Employees')
+    """
+    if "://" in url[:8]:
+        return url
+    site = "/".join(base.split("/", 3)[:3])
+    return site + url if url.startswith("/") else f"{base}/{url}"
+
+
 def decode(text: str, error: ErrorMessage = errors.INVALID_URI) -> str:
     if "%" not in text:
         return text

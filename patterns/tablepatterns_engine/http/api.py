@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import uuid4
 
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_REQUEST_BYTES
 
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
-from ..resources import invalid_parameter
+from ..resources import Settings, invalid_parameter
+from ..versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
 from .authorization import CHALLENGE, Authorization, TrustTokens
-from .call import AnyCall, Stopped
+from .call import AccountContext, AnyCall, Stopped
 from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
 from .sas import SharedAccess
 from .service_properties import answer_preflight, cors_headers
 from .shared_key import SignedTexts
-from .versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
 
 CallT = TypeVar("CallT", bound=AnyCall)
 
@@ -49,7 +48,7 @@ class Service(Generic[CallT]):
     """
 
     name: str
-    call: Callable[[Engine, Request, str, Ticks, Callable[[AnyCall], Permit]], CallT]
+    call: Callable[[AccountContext, Any, Request, str, Ticks, Callable[[AnyCall], Permit]], CallT]
     handlers: Mapping[tuple[str, str], Callable[[CallT], Response]]
     write_error: Callable[[CallT, ServiceError], Response]
     access: type[SharedAccess]
@@ -68,11 +67,14 @@ class Api(Generic[CallT]):
     Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
     """
 
-    def __init__(self, engine: Engine, service: Service[CallT], *, trust_tokens: TrustTokens = False) -> None:
-        self._engine = engine
+    def __init__(
+        self, context: AccountContext, settings: Settings, service: Service[CallT], *, trust_tokens: TrustTokens = False
+    ) -> None:
+        self._context = context
+        self._settings = settings
         self._service = service
         self._authorization = service.authorization(
-            engine, service.access(engine), service.signed_texts, trust_tokens=trust_tokens
+            context, service.access(context), service.signed_texts, trust_tokens=trust_tokens
         )
         self._bare_headers = {"Server": f"Windows-Azure-{service.name}/1.0 Microsoft-HTTPAPI/2.0"}
         self._headers = {**service.headers, **self._bare_headers}
@@ -83,9 +85,11 @@ class Api(Generic[CallT]):
         return self._service.max_body
 
     def handle(self, request: Request) -> Response:
-        service, engine = self._service, self._engine
+        service, context = self._service, self._context
         request_id = f"{_REQUEST_SERIES}{next(_request_numbers):012x}"
-        call = service.call(engine, request, request_id, engine.clock.now(), self._authorization.permit)
+        call = service.call(
+            context, self._settings, request, request_id, context.clock.now(), self._authorization.permit
+        )
         try:
             response = self._execute(call)
         except ServiceError as error:
@@ -184,7 +188,7 @@ class Api(Generic[CallT]):
             notes.written,
             None if fault is None else fault.name,
         )
-        self._engine.ledger.add(Record._make(fields))
-        if self._engine.targets and notes.reached:
+        self._context.ledger.add(Record._make(fields))
+        if self._context.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
-            self._engine.targets.count_entities(call.info, self._engine.clock, touched)
+            self._context.targets.count_entities(call.info, self._context.clock, touched)

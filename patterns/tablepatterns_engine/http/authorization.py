@@ -10,9 +10,8 @@ from typing import Final, Literal, TypeAlias, cast
 from tablepatterns.edm import Ticks
 
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
-from .call import AnyCall
+from .call import AccountContext, AnyCall
 from .permissions import Owner, Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts, Signer
@@ -39,9 +38,9 @@ class Authorization:
     __slots__ = ("_shared", "_signed_texts", "_signer", "_trust_tokens")
 
     def __init__(
-        self, engine: Engine, shared: SharedAccess, signed_texts: SignedTexts, *, trust_tokens: TrustTokens
+        self, context: AccountContext, shared: SharedAccess, signed_texts: SignedTexts, *, trust_tokens: TrustTokens
     ) -> None:
-        self._signer = Signer(engine.account_name, engine.account_key)
+        self._signer = Signer(context.account_name, context.account_key)
         self._shared = shared
         self._signed_texts = signed_texts
         self._trust_tokens = trust_tokens
@@ -63,7 +62,7 @@ class Authorization:
 
     def _trusts(self, token: str, call: AnyCall) -> bool:
         if self._trust_tokens == "checked":
-            return is_current(token, call.engine.account_name, call.service.lower(), call.now)
+            return is_current(token, call.context.account_name, call.service.lower(), call.now)
         return bool(self._trust_tokens)
 
 

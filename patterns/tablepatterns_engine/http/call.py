@@ -8,13 +8,27 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from tablepatterns.edm import Ticks
 
-from ..account import Engine
-from ..faults import Fault, RequestInfo
+from ..clock import Clock
+from ..faults import Fault, Faults, RequestInfo
+from ..ledger import Ledger
 from ..resources import Settings
+from ..targets import Targets
 from .address import UNKNOWN, Address
 from .message import Request
 from .permissions import Need, Owner, Permit
 from .supported import Support
+
+
+class AccountContext:
+    """An account's name and key, its clock, ledger, faults and scalability targets; not its services."""
+
+    def __init__(self, name: str, key: str, clock: Clock, targets: Targets | None) -> None:
+        self.account_name = name
+        self.account_key = key
+        self.clock = clock
+        self.ledger = Ledger()
+        self.faults = Faults()
+        self.targets = targets
 
 
 class Stopped(Exception):
@@ -46,13 +60,14 @@ _OWNER: Final = Owner()
 class Call(ABC, Generic[StateT]):
     """A request while it is being processed.
 
+    :param settings: the state of the service; operations read it as `state`
     :param now: when the request arrived; every timestamp in its response is this one
 
     :ivar target: its target; before `locate`, an unknown one
     :ivar permit: what the sender may do, known after authentication
     """
 
-    __slots__ = ("authorize", "engine", "id", "method", "notes", "now", "permit", "request", "target")
+    __slots__ = ("authorize", "context", "id", "method", "notes", "now", "permit", "request", "settings", "target")
 
     service: ClassVar[str]
     """The service, spelled as in the names of its operations."""
@@ -61,13 +76,15 @@ class Call(ABC, Generic[StateT]):
 
     def __init__(
         self,
-        engine: Engine,
+        context: AccountContext,
+        settings: StateT,
         request: Request,
         id: str,  # noqa: A002
         now: Ticks,
         authorize: Callable[[AnyCall], Permit],
     ) -> None:
-        self.engine = engine
+        self.context = context
+        self.settings = settings
         self.request = request
         self.id = id
         self.now = now
@@ -80,11 +97,6 @@ class Call(ABC, Generic[StateT]):
     @abstractmethod
     def locate(self) -> None:
         """Parse the URL and set the target."""
-
-    @property
-    @abstractmethod
-    def settings(self) -> StateT:
-        """The state of the service; `state` is for operations."""
 
     @property
     def default_version(self) -> str:
@@ -141,11 +153,11 @@ class Call(ABC, Generic[StateT]):
         if notes.reached:
             return
         notes.reached = True
-        targets, faults = self.engine.targets, self.engine.faults
+        targets, faults = self.context.targets, self.context.faults
         if targets is None and not faults.rules:
             return
         info = self.info
-        over = targets.admit(info, self.engine.clock) if targets else None
+        over = targets.admit(info, self.context.clock) if targets else None
         notes.fault = over or faults.match(info)
         if notes.fault and not notes.fault.executed:
             raise Stopped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Set
 from email.utils import format_datetime
 from functools import lru_cache
@@ -89,3 +90,26 @@ def parse_number(text: str) -> int:
 
 def parse_flag(text: str) -> bool:
     return {"true": True, "false": False}[text.lower()]
+
+
+_TOKEN: Final = re.compile(r"1!(\d{1,6})!([A-Za-z0-9+/-]*)", re.ASCII)
+
+
+def write_token(key: str) -> str:
+    """Return the token of a key.
+
+    >>> write_token("pk801016e8")
+    '1!16!cGs4MDEwMTZlOA--'
+    """
+    text = b64encode(key.encode("utf-8", "surrogatepass")).decode().replace("=", "-")
+    return f"1!{len(text)}!{text}"
+
+
+def read_token(token: str) -> str:
+    found = _TOKEN.fullmatch(token)
+    if not found or len(found[2]) != int(found[1]):
+        raise ServiceError(errors.INVALID_INPUT)
+    try:
+        return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
+    except ValueError as error:
+        raise ServiceError(errors.INVALID_INPUT) from error

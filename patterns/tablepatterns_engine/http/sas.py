@@ -10,10 +10,9 @@ from typing import ClassVar, Final, TypeVar
 from tablepatterns.edm import Ticks
 
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
 from ..resources import AccessPolicy, Settings
-from .call import AnyCall
+from .call import AccountContext, AnyCall
 from .permissions import AccountPermit, Permit, ResourcePermit
 from .shared_key import Signer
 
@@ -36,9 +35,9 @@ class SharedAccess:
     fields: ClassVar[tuple[str, ...]] = ("si", "sip", "spr", "sv")
     """What the signature of a resource signs after permissions, times and the resource."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.account = engine.account_name
-        self._signer = Signer(engine.account_name, engine.account_key)
+    def __init__(self, context: AccountContext) -> None:
+        self.account = context.account_name
+        self._signer = Signer(context.account_name, context.account_key)
 
     def resource(self, call: AnyCall) -> str:
         """Return the name of the resource that a signature is for, "" if there is none; by default, the request's."""

@@ -11,7 +11,7 @@ from tablepatterns.limits import MAX_PAGE_QUEUES
 from .. import errors
 from ..errors import ServiceError
 from ..http.api import Service
-from ..http.errors import ErrorWriter
+from ..http.errors import storage_error
 from ..http.headers import (
     http_date,
     metadata_headers,
@@ -57,7 +57,7 @@ _XML: Final = {"Content-Type": "application/xml"}
 
 def list_queues(call: QueueCall) -> Response:
     call.begin("ListQueues", LIST_QUEUES)
-    query, account = call.address.query, call.engine.account_name
+    query, account = call.address.query, call.context.account_name
     read_words(query, "include", _INCLUDES)
     start = read_marker(query.get("marker", ""), account)
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
@@ -227,7 +227,7 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
 
 
 def _write_error(call: QueueCall, error: ServiceError) -> Response:
-    return ErrorWriter(call.id, call.now).of_storage(error)
+    return storage_error(error, call)
 
 
 class _QueueAccess(SharedAccess):

@@ -44,11 +44,7 @@ class QueueCall(Call[Queues]):
     support = QUEUE_SUPPORT
 
     def locate(self) -> None:
-        self.target = locate(self.request.url, self.engine.account_name)
-
-    @property
-    def settings(self) -> Queues:
-        return self.engine.queues
+        self.target = locate(self.request.url, self.context.account_name)
 
 
 LIST_QUEUES: Final = Need("s", ("l",))

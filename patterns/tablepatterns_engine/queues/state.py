@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from struct import pack
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
 
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 
 from .. import errors
-from ..collections import TimerQueue
 from ..errors import ServiceError
 from ..resources import AccessPolicy, invalid_parameter
 
@@ -80,30 +81,36 @@ class Queue:
 
     def clear(self) -> None:
         self._messages: dict[str, Message] = {}
-        self._by_visibility: TimerQueue[Message] = TimerQueue()
-        self._by_expiry: TimerQueue[Message] = TimerQueue()
+        # Each entry has the time, the number and the message
+        self._by_visibility: Any = SortedList()
+        self._by_expiry: Any = SortedList()
 
     def find(self, message_id: str) -> Message | None:
         return self._messages.get(message_id)
 
     def visible(self, now: Ticks, limit: int) -> list[Message]:
         """Return the visible messages, the one that became visible first at the front."""
-        return list(islice(self._by_visibility.due(now), limit))
+        return list(islice(_due(self._by_visibility, now), limit))
 
     def put(self, message: Message) -> None:
         former = self._messages.get(message.id)
         if former is not None:
             self.remove(former)
         self._messages[message.id] = message
-        self._by_visibility.add(message.visible, message.number, message)
-        self._by_expiry.add(message.expires, message.number, message)
+        self._by_visibility.add((message.visible, message.number, message))
+        self._by_expiry.add((message.expires, message.number, message))
 
     def remove(self, message: Message) -> None:
         """Remove a message, which must be the stored version."""
         del self._messages[message.id]
-        self._by_visibility.remove(message.visible, message.number, message)
-        self._by_expiry.remove(message.expires, message.number, message)
+        self._by_visibility.remove((message.visible, message.number, message))
+        self._by_expiry.remove((message.expires, message.number, message))
 
     def expire(self, now: Ticks) -> None:
-        for message in list(self._by_expiry.due(now)):
+        for message in list(_due(self._by_expiry, now)):
             self.remove(message)
+
+
+def _due(entries: Any, now: Ticks) -> Iterator[Message]:
+    """Return the messages whose time has come, earliest first."""
+    return (message for _, _, message in takewhile(lambda entry: entry[0] <= now, entries))

@@ -17,9 +17,9 @@ from ..account import Engine
 from ..content import Content
 from ..dispatch import AccountApi
 from ..faults import Fault
+from ..http.address import absolute
 from ..http.message import Request, Response
 from ..http.service_properties import find_rule
-from ..tables.call import absolute
 from .direct import MAX_BYTES, Head, read_head, scheme_of, write_response
 from .origin import Hosts, Rejection
 

@@ -12,7 +12,7 @@ from .. import errors
 from ..errors import ServiceError
 from ..http.api import Service
 from ..http.call import AnyCall
-from ..http.errors import ErrorWriter
+from ..http.headers import read_token, write_token
 from ..http.message import Response
 from ..http.permissions import OWNER_ONLY, Permit, ResourcePermit
 from ..http.sas import SharedAccess
@@ -33,12 +33,11 @@ from .entity_api import (
     get_entity,
     query_entities,
     read_filter,
-    read_token,
     read_top,
     reject_unknown_options,
     write_entity,
-    write_token,
 )
+from .errors import json_error, settings_error, xml_error
 from .json import check_content_type, errors_in_xml, preference_of, read_body, table_path
 
 _LIST: Final = "Tables"
@@ -155,12 +154,11 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[TableCall], Response]]] = {
 
 
 def _write_error(call: TableCall, error: ServiceError) -> Response:
-    writer = ErrorWriter(call.id, call.now)
     if call.kind in _SERVICE_KINDS:
-        return writer.of_service(error)
+        return settings_error(error, call)
     if errors_in_xml(call.request.headers.get("accept", ""), call.address.query.get("$format")):
-        return writer.in_xml(error)
-    return writer.in_json(error, call.request.headers)
+        return xml_error(error, call)
+    return json_error(error, call, call.request.headers)
 
 
 class _TableAccess(SharedAccess):

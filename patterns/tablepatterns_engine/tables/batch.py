@@ -11,12 +11,12 @@ from uuid import uuid4
 
 from .. import errors
 from ..errors import ServiceError, TransactionError
-from ..http.address import Target
-from ..http.errors import ErrorWriter
+from ..http.address import Target, absolute
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_multipart, write_parts, write_response
-from .call import TableCall, absolute, locate, verb
+from .call import TableCall, locate, verb
 from .entity_api import Write, answer_write, get_entity, query_entities, read_write
+from .errors import json_error
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "DataServiceVersion": "3.0;"}
 _UPDATE_HEADERS: Final = {**_HEADERS, "DataServiceVersion": "1.0;"}
@@ -91,7 +91,7 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[Resp
     call.notes.partition = writes[0].operation.partition_key
     entities = call.state.transact(table, [write.operation for write in writes])
     call.notes.written = len(writes)
-    account = call.engine.account_name
+    account = call.context.account_name
     return [
         _part(answer_write(write, entity, account), request)
         for request, write, entity in zip(requests, writes, entities, strict=True)
@@ -121,7 +121,7 @@ def _write(call: TableCall, request: InnerRequest) -> Write:
 
 
 def _target(call: TableCall, request: InnerRequest) -> Target:
-    return locate(absolute(request.url, call.target.address.base), call.engine.account_name)
+    return locate(absolute(request.url, call.target.address.base), call.context.account_name)
 
 
 def _part(response: Response, request: InnerRequest) -> Response:
@@ -136,4 +136,4 @@ def _part(response: Response, request: InnerRequest) -> Response:
 
 def _error_part(call: TableCall, error: ServiceError, request: InnerRequest = _NO_REQUEST) -> Response:
     call.notes.error = error.code
-    return _part(ErrorWriter(call.id, call.now).in_json(error, request.headers), request)
+    return _part(json_error(error, call, request.headers), request)

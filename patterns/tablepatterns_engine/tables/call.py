@@ -55,18 +55,6 @@ def _table_at(url: str, account: str) -> Target | None:
     return target if target.kind == "table" else None
 
 
-def absolute(url: str, base: str) -> str:
-    """Return the URL of a request inside a batch, which may be relative to the batch's endpoint or to its host.
-
-    >>> absolute("Employees", "http://127.0.0.1/contoso"), absolute("/contoso/Employees", "http://127.0.0.1/contoso")
-    ('http://127.0.0.1/contoso/Employees', 'http://127.0.0.1/contoso/Employees')
-    """
-    if "://" in url[:8]:
-        return url
-    site = "/".join(base.split("/", 3)[:3])
-    return site + url if url.startswith("/") else f"{base}/{url}"
-
-
 def _entity(address: Address, table: str, partition_key: str, row_key: str) -> Target:
     kind = plain_kind("entity", address.query) if address.query else "entity"
     return Target(address, kind, table, "", partition_key.replace("''", "'"), row_key.replace("''", "'"))
@@ -118,7 +106,7 @@ class TableCall(Call[Tables]):
     def locate(self) -> None:
         """Read the URL, and the verb that it is sent with."""
         request = self.request
-        self.target = locate(request.url, self.engine.account_name)
+        self.target = locate(request.url, self.context.account_name)
         self.method = verb(request.method, request.headers.get("x-http-method"))
         version = request.headers.get("dataserviceversion", "3.0")
         if version not in PROTOCOL_VERSIONS:
@@ -126,20 +114,16 @@ class TableCall(Call[Tables]):
 
     def inner(self, request: Request, target: Target) -> TableCall:
         """Return the call of a request inside this one, with the same sender and notes."""
-        call = TableCall(self.engine, request, self.id, self.now, self.authorize)
+        call = TableCall(self.context, self.settings, request, self.id, self.now, self.authorize)
         call.target = target
         call.permit = self.permit
         call.notes = self.notes
         return call
 
-    @property
-    def settings(self) -> Tables:
-        return self.engine.tables
-
     def renderer(self, table: str) -> Renderer:
         address = self.target.address
         level = negotiate(self.request.headers.get("accept", ""), address.query.get("$format"))
-        return Renderer(self.engine.account_name, address.base, table, level)
+        return Renderer(self.context.account_name, address.base, table, level)
 
 
 _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 from .. import errors
 from ..errors import ServiceError
 from ..http.address import Target
+from ..http.headers import read_token, write_token
 from ..http.message import Response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
@@ -134,30 +134,7 @@ def write_entity(call: TableCall) -> Response:
     write.check(call.permit)
     entity = call.state.apply(target.resource, write.operation)
     notes.written = 1
-    return answer_write(write, entity, call.engine.account_name)
-
-
-_TOKEN: Final = re.compile(r"1!(\d{1,6})!([A-Za-z0-9+/-]*)", re.ASCII)
-
-
-def write_token(key: str) -> str:
-    """Return the token of a key.
-
-    >>> write_token("pk801016e8")
-    '1!16!cGs4MDEwMTZlOA--'
-    """
-    text = b64encode(key.encode("utf-8", "surrogatepass")).decode().replace("=", "-")
-    return f"1!{len(text)}!{text}"
-
-
-def read_token(token: str) -> str:
-    found = _TOKEN.fullmatch(token)
-    if not found or len(found[2]) != int(found[1]):
-        raise ServiceError(errors.INVALID_INPUT)
-    try:
-        return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
-    except ValueError as error:
-        raise ServiceError(errors.INVALID_INPUT) from error
+    return answer_write(write, entity, call.context.account_name)
 
 
 _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)

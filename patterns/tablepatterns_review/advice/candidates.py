@@ -19,12 +19,12 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.key_parts import key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, Query
-from ..key_parts import key_text, pieces_of, pieces_of_key
 from ..kinds import kind_of
-from ..measure.account import sample_key
-from ..model import Finding
-from ..planner import index_candidates, is_in_order, is_shared, spelled, ways
+from ..kinds.recipes import sample_key
+from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
+from ..result import Finding
 from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
@@ -228,6 +228,11 @@ def _corrected(target: Target) -> Iterator[Change]:
         says = f"use the key {key_text(declared_set.key)}"
         yield changes.change_key(declared_set, declared_set.key, says, corrects=declared_set.name)
     elif via is not None and (layout := declared_set.profile(via).layout) is not None:
+        if key_text(layout.key) in target.finding.says:
+            # The index has kept its key, so the entities have got a prefix
+            says = f"use the RowKey {declared_set.key.row_template} for the entities"
+            yield changes.change_key(declared_set, declared_set.key, says, corrects=target.finding.subject)
+            return
         says = f"use the RowKey {layout.key.row_template} for {target.part!r}"
         for change in _with_key(declared_set, via, says):
             yield replace(change, corrects=target.finding.subject)

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from tablepatterns.errors import BadInput
 
-from ..design.model import Design
-from ..model import Effect, Finding, Reviewed, Severity, part_of
+from ..design.model import Design, part_of
+from ..result import Effect, Finding, Reviewed, Severity
 from ..rules import RULES
 from ..rules.context import RuleContext
 from .candidates import candidates

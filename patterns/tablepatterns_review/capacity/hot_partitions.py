@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
 from ..design.model import Design
-from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
+from ..result import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import STEP, STEPS, day_curve
 from .load import Load, loads_of
 from .partitions import Share, shares
@@ -44,7 +44,7 @@ def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tup
         for load in loads_of(design, measured_set):
             by_table[load.table].append(load)
     heats = [_heat(table, tuple(loads)) for table, loads in by_table.items()]
-    return tuple(heat for heat in heats if heat is not None), _account(measured_sets)
+    return tuple(heat for heat in heats if heat is not None), account_load(measured_sets)
 
 
 @lru_cache(maxsize=512)
@@ -126,7 +126,7 @@ def _spread(loads: _Loads, step: int, peak: float, target: float) -> tuple[int, 
     return best, spread_peak
 
 
-def _account(calls: Iterable[Measured]) -> AccountLoad:
+def account_load(calls: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
     rates = [0.0] * STEPS
     for call in calls:

@@ -1,21 +1,20 @@
-"""Simulate a day of access patterns on the partitions of each table, and the load above each target."""
+"""Distribute the entities that access patterns read and write over the partitions of each table."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
 from tablepatterns.filters import QueryClass
 
-from ..design.archives import archive_set, is_of_archive, rate_of
-from ..design.model import DAY, DeclaredSet, Design, Query, Shape, Write
+from ..design.archives import archive_set, is_of_archive
+from ..design.distribution import equal_names, skewed_field
+from ..design.model import DAY, DeclaredSet, Design, Query, Write
+from ..design.writes import moves, rate_of, touched
 from ..kinds import kind_of
-from ..measure.sample import coincidence_of, equal_names, names_one, skewed_field, values_of
-from ..model import Measured
-from ..zipf import Zipf
+from ..result import Measured
 from .day import day_curve
 from .partitions import Choice, Partitions
 
@@ -76,33 +75,6 @@ def via_of(declared_set: DeclaredSet, call: Measured) -> Derived | None:
     return next((derived for derived in declared_set.derived if derived.name == call.via), None)
 
 
-def touches(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
-    """Whether a write changes derived rows: every insert and delete, and an update of their fields."""
-    if write.operation != "update" or not write.changes:
-        return True
-    layout = declared_set.profile(derived).layout
-    if layout is not None:
-        return layout.include is None or not {*layout.include, *layout.key.fields}.isdisjoint(write.changes)
-    return not set(derived.reads).isdisjoint(write.changes)
-
-
-def touched(declared_set: DeclaredSet, write: Write) -> list[Derived]:
-    return [derived for derived in declared_set.derived if touches(declared_set, derived, write)]
-
-
-def moves(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
-    """Whether a write changes the key of a derived row."""
-    layout = declared_set.profile(derived).layout
-    if layout is None or write.operation != "update":
-        return False
-    return not set(layout.key.fields).isdisjoint(write.changes or layout.key.fields)
-
-
-def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
-    """Whether a write moves the entity to another partition."""
-    return write.operation == "update" and not set(declared_set.key.partition_fields).isdisjoint(write.changes)
-
-
 def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Partitions:
     """Return the partitions of a set's primary rows, or of its derived rows in a table."""
     key = None if via is None else declared_set.profile(via).table_key
@@ -113,11 +85,6 @@ def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Part
         # A set that is still empty is simulated as after a year
         shape = replace(shape, count=round(shape.net_growth) or round(inserts * DAY))
     return Partitions.of(key or declared_set.key, shape, inserts=inserts, buckets=buckets)
-
-
-def busiest_share(shape: Shape, names: Iterable[str]) -> float:
-    """Return the share of the entities that have the most frequent value of each field."""
-    return math.prod(values_of(shape, name).share(1) for name in names)
 
 
 def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:
@@ -179,47 +146,3 @@ def _besides(design: Design, declared_set: DeclaredSet, write: Write, choice: Ch
             if other_write.name in write.atomic_with and other_set is not declared_set:
                 is_new = other_write.operation == "insert"
                 yield other_set.table, partitions_of(other_set), "new" if is_new else "entity", 1.0
-
-
-# -- Retries of writers that conflict
-
-ROUND_TRIP: Final = 0.02
-"""The assumed seconds between two requests of a writer in the account's region."""
-RETRY_REQUESTS: Final = 2
-"""The requests of a retry: the read, and the rejected write."""
-
-
-def retries_at(rate: float) -> float:
-    """Return the average number of retries of a change, if writers change the row `rate` times per second.
-
-    An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
-    and after that write.
-
-    >>> retries_at(25)
-    1.0
-    """
-    return 2 * rate * ROUND_TRIP
-
-
-def retries_of(declared_set: DeclaredSet, write: Write) -> float:
-    """Return the average number of retries of one call of a write, at its average rate.
-
-    Rows of lists and totals are retried too: in the entity's partition with the whole transaction, otherwise by the
-    writer that updates them afterwards.
-    """
-    retries = 0.0
-    if write.operation == "update" and write.writers > 1 and not write.overwrite:
-        retries += retries_at(write.rate * Zipf(max(1, declared_set.shape.count), write.skew).coincidence)
-    for derived in touched(declared_set, write):
-        profile = declared_set.profile(derived)
-        writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
-        if profile.is_shared and max(write.writers for write in writes) > 1:
-            rate = sum(write.rate for write in writes)
-            retries += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
-    return retries
-
-
-def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
-    if names_one(declared_set.shape, names):
-        return 1 / max(1, declared_set.shape.count)
-    return coincidence_of(declared_set.shape, names)

@@ -20,10 +20,9 @@ from typing import Final, Literal
 
 from tablepatterns.key import Key
 
+from ..design.distribution import Zipf, names_one, values_of
+from ..design.key_parts import Piece, pieces_of, span_of
 from ..design.model import DAY, Field, Shape
-from ..key_parts import Piece, pieces_of, span_of
-from ..measure.sample import names_one, values_of
-from ..zipf import Zipf
 from .day import BEGINS, STEP, STEPS
 
 
@@ -178,11 +177,14 @@ def _busiest(
 
 
 def _chosen(dimension: Dimension, choice: Choice, skew: float | None) -> Zipf:
-    """Return the distribution of the requested values: as often as they occur, unless a skew is declared."""
+    """Return the distribution of the requested values: as often as they occur, unless a skew is declared.
+
+    Of entities, those that are chosen most may be in any partition: the more uneven of the two distributions decides.
+    """
     if choice == "all" or skew is None:
         return dimension.values
     occurs = 0.0 if choice == "partition" else dimension.values.exponent
-    return Zipf(dimension.values.count, occurs + skew)
+    return Zipf(dimension.values.count, max(occurs, skew))
 
 
 def _moments(clock: Clock | None, choice: Choice, skew: float | None) -> Iterator[tuple[int, int, int, float]]:

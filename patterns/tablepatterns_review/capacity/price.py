@@ -17,8 +17,8 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from ..design.model import Design, StrictTable, Write
-from ..model import Bill, BillLine, Measured, part_of
+from ..design.model import Design, StrictTable, Write, part_of
+from ..result import Bill, BillLine, Measured
 from ..toml_file import Problem, TomlFile, lines_of
 from .growth import grown_call, volume_of
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..design.model import Design
 from ..measure.measure import measure
-from ..python_source import literal, snake
+from ..python_source import snake
 from .module import Module, render
 
 _IMPORTED: Final = ("pytest", "tablepatterns")
@@ -45,20 +45,22 @@ def written(design: Design, name: str) -> dict[str, str]:
 def _tests(design: Design, module: str) -> str:
     """Return the tests of a design, whose own module is imported by its name."""
     costs = {
-        literal((call.of.name, call.access.name)): f"({call.transactions:.4g}, {call.examined:.4g})"
+        (call.of.name, call.access.name): f"({call.transactions:.4g}, {call.examined:.4g})"
         for call in measure(design)
         if call.rejected is None
     }
-    return render("tests.py.jinja", (module, ["design"]), costs=costs)
+    return render("tests.py.jinja", module=module, costs=costs)
 
 
 def formatted(text: str) -> str:
-    """Return a module as `ruff format` writes it; as it is if ruff is not installed or cannot be run."""
+    """Return a module as `ruff` formats it, without unused imports; as it is if ruff cannot be run."""
     if find_spec("ruff") is None:
         return text
-    command = (sys.executable, "-m", "ruff", "format", "--isolated", "-")
-    try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=True)  # noqa: S603 - fixed
-    except (OSError, subprocess.SubprocessError):
-        return text
-    return done.stdout.decode()
+    source = text.encode()
+    for action in (("check", "--select", "F401", "--fix-only"), ("format",)):
+        command = (sys.executable, "-m", "ruff", *action, "--quiet", "--isolated", "-")
+        try:
+            source = subprocess.run(command, input=source, capture_output=True, check=True).stdout  # noqa: S603 - fixed
+        except (OSError, subprocess.SubprocessError):
+            return text
+    return source.decode()

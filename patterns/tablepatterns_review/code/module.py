@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import keyword
+import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,31 +20,25 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.key_parts import pieces_of_key
 from ..design.model import DeclaredSet, Design
-from ..key_parts import pieces_of_key
 from ..kinds import kind_of
-from ..measure.sample import holds_copies
-from ..planner import FIELD_TYPES
-from ..python_source import CodeNames, Names, array, call, camel, declaration, literal, snake, text
+from ..kinds.recipes import holds_copies
+from ..plans.planner import FIELD_TYPES
+from ..python_source import CodeNames, Names, array, call, camel, declaration, snake, text
 from ..templates import environment
 
 _TYPES: Final = {name: kind.__name__ for name, kind in FIELD_TYPES.items()} | {"datetime": "datetime"}
-_HOMES: Final[Mapping[str, Sequence[str]]] = {
-    "dataclasses": ("dataclass", "replace"),
-    "datetime": ("date", "datetime", "timedelta"),
-    "uuid": ("UUID",),
-    "tablepatterns": (
-        *("Archive", "BlobArchive", "CopiedFields", "DataSeries", "EncryptedProperties", "EntitySet", "InBlobs"),
-        *("InPartition", "InTable", "IndexEntity", "Int64", "InterPartitionIndex", "IntraPartitionIndex", "Key"),
-        *("LargeProperties", "LocalKey", "LogTail", "PartitionSpread", "Period", "PeriodTables", "Storage", "Summary"),
-        *("WideEntity", "connect"),
-    ),
-    "tablepatterns_review": (
-        *("Access", "ArchivePolicy", "Design", "Field", "Query", "Retention", "Shape", "Write", "declare_set"),
-        "review",
-    ),
-}
-"""Where the names that the modules use are imported from."""
+_IMPORTS: Final = """\
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from tablepatterns import (Archive, BlobArchive, CopiedFields, DataSeries, EncryptedProperties, EntitySet, InBlobs,
+    IndexEntity, InPartition, InTable, Int64, InterPartitionIndex, IntraPartitionIndex, Key, LargeProperties, LocalKey,
+    LogTail, PartitionSpread, Period, PeriodTables, Storage, Summary, WideEntity, connect)
+from tablepatterns_review import Access, ArchivePolicy, Design, Field, Query, Retention, Shape, Write, declare_set"""
+"""What a module may need; `ruff` removes the rest."""
 _OWN: Final = ("Sets", "declare", "design", "sets", "storage", "key", "account", "table", "annotations")
 """What the module defines in addition to the parts of the design."""
 
@@ -64,11 +58,9 @@ def _has_model(declared_set: DeclaredSet) -> bool:
     ) and all(set(derived.reads).issubset(names) for derived in declared_set.derived)
 
 
-def render(template: str, own: tuple[str, Sequence[str]] = ("", ()), **values: object) -> str:
-    """Return a module with the imports that it needs; `own` is a module beside this one, and what it defines."""
+def render(template: str, **values: object) -> str:
     # Texts of the design are literals, so nothing is escaped
-    page = environment(__name__).get_template(template)
-    return page.render(values, imports="\n".join(import_lines(page.render(values, imports=""), own)))
+    return environment(__name__).get_template(template).render(values, imports=_IMPORTS)
 
 
 class Module:
@@ -76,7 +68,7 @@ class Module:
 
     def __init__(self, design: Design) -> None:
         self.design = design
-        names = Names([*_OWN, *(name for names in _HOMES.values() for name in names)])
+        names = Names([*_OWN, *re.findall(r"\w+", _IMPORTS)])
         sets = design.sets
         self.sets = {of.name: names.new(snake(of.name)) for of in sets}
         self.models = {of.name: names.new(camel(of.shape.entity)) for of in sets if _has_model(of)}
@@ -224,14 +216,14 @@ def _derived(declared_set: DeclaredSet, via: Derived) -> str:
                 key=None if is_default else _spread_key(via.layout(declared_set.key), via.spread),
             )
         case CopiedFields():
-            refers, copies, store = literal(via.refers), literal(via.copies), _store(via.placement)
+            refers, copies, store = repr(dict(via.refers)), repr(dict(via.copies)), _store(via.placement)
             return call("CopiedFields", _key(via.key), refers=refers, copies=copies, store=store, name=name)
         case Summary():
             return call(
                 "Summary",
                 _spread_key(via.layout, via.spread),
                 count="None" if via.count is None else text(via.count),
-                sums=literal(via.sums) if via.sums else None,
+                sums=repr(dict(via.sums)) if via.sums else None,
                 store=_store(via.placement),
                 spread=str(via.spread),
                 members=text(via.key_list.name),
@@ -280,20 +272,3 @@ def comment(paragraphs: Iterable[str]) -> str:
     for paragraph in paragraphs:
         lines += textwrap.wrap(paragraph, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
     return "\n".join(lines)
-
-
-def import_lines(body: str, own: tuple[str, Sequence[str]] = ("", ())) -> Iterator[str]:
-    """Yield the imports that a module needs, sorted as `ruff` does: by module; constants, classes, functions."""
-    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
-    homes = {name: module for module, names in _HOMES.items() for name in names} | dict.fromkeys(own[1], own[0])
-    packages = [module for module in _HOMES if module.startswith("tablepatterns")]
-    standard = [module for module in _HOMES if module not in packages]
-    groups = [[_import(module, homes, used) for module in modules] for modules in (standard, packages, [own[0]])]
-    groups[1] = [*(["import pytest"] if "pytest" in used else []), *groups[1]]
-    yield "\n\n".join("\n".join(filter(None, group)) for group in groups if any(group))
-
-
-def _import(module: str, homes: Mapping[str, str], used: set[str]) -> str:
-    names = [name for name in used if homes.get(name) == module]
-    names.sort(key=lambda name: (not name.isupper(), not name[:1].isupper(), name.casefold()))
-    return f"from {module} import {', '.join(names)}" if names else ""

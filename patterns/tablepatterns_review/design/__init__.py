@@ -1,1 +1,1 @@
-"""Designs: their model, the TOML file, and its checks."""
+"""Designs: their model, the distribution of their values, and what their writes and archives change."""

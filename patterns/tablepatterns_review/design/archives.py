@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write, WriteOperation
+from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write
+from .writes import rate_of
 
 
 def archive_name(policy: ArchivePolicy) -> str:
@@ -85,8 +86,3 @@ def _moves(declared_set: DeclaredSet, received: float, received_rate: float) -> 
     archived = policy.rate * YEAR * (added / YEAR / rates if rates else 1.0)
     archived = min(archived, added + shape.count)
     return replace(here, archived=archived, archived_rate=policy.rate, net=added - archived - shape.growth)
-
-
-def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:
-    """Return how many entities per second the declared writes insert, update or delete."""
-    return sum(write.rate for write in declared_set.writes if write.operation == operation)

@@ -189,8 +189,8 @@ class Query(RatedTable):
     :param max_staleness: the seconds that a result may lag behind the last write; by default not checked
     :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
-    :param results: the number of matching entities if `known` has a range or a prefix; by default, a tenth of the
-        entities that match the other fields
+    :param results: the number of matching entities if there is a filter, or `known` has a range or a prefix; by
+        default, a tenth of the entities that match the other fields
     """
 
     name: str
@@ -343,3 +343,12 @@ class Design:
         for declared_set in self.sets:
             yield from ((declared_set, query) for query in declared_set.queries)
             yield from ((declared_set, write) for write in declared_set.writes)
+
+
+def part_of(declared: str, name: str) -> str:
+    """Return the subject of a finding about an access pattern of a set, or about its derived data.
+
+    >>> part_of("Employees", "hire")
+    'Employees: hire'
+    """
+    return f"{declared}: {name}"

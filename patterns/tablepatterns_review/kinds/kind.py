@@ -17,7 +17,7 @@ from tablepatterns.recipes.entity_group_transaction import EntityGroupTransactio
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.storage import Storage
 
-from ..design.model import DeclaredSet, Shape, Write
+from ..design.model import DeclaredSet, Retention, Write
 from ..python_source import CodeNames
 
 Method = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
@@ -162,18 +162,9 @@ class SetKind(ABC, Generic[RecipeT]):
         """Return the template of the RowKey if a design file leaves it out; None if it must not."""
         return None
 
-    def declare(self, profile: SetProfile) -> DeclaredSet:
-        """Return the set that the recipe of a program stores, still without a name and a shape."""
-        return DeclaredSet(
-            "",
-            profile.table,
-            profile.key,
-            Shape("", 0, {}),
-            profile.pattern,
-            profile.settings,
-            profile.derived,
-            profile.mappings,
-        )
+    def retention(self, profile: SetProfile) -> Retention | None:
+        """Return how long a program's recipe keeps entities, or None; reject a recipe that a design cannot describe."""
+        return None
 
     # -- Its recipe
 

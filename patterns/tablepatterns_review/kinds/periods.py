@@ -19,7 +19,7 @@ from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 
 from ..design.model import DEFAULT_PATTERN, DeclaredSet, Retention
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind, changed
 from .plain import EntitySetKind, LogTailKind, Plain, call_entity_set
 from .series import SeriesKind
@@ -40,16 +40,15 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     def row_template(self, values: Mapping[str, Any]) -> str | None:
         return _INNER[values.get("inner", DEFAULT_PATTERN)].row_template(values)
 
-    def declare(self, profile: SetProfile) -> DeclaredSet:
+    def retention(self, profile: SetProfile) -> Retention | None:
         if profile.settings.get("inner") == SeriesKind.pattern:
             rule = "its tables hold data series, which a design does not describe by period"
             hint = "declare the DataSeries that of(moment) gives for one period"
             raise BadInput("entities", profile.table, rule, hint)
-        declared_set, kept = super().declare(profile), profile.retention
-        if kept is None:
-            return declared_set
-        days = kept * self.period_days(declared_set) if isinstance(kept, int) else kept / timedelta(days=1)
-        return replace(declared_set, retention=Retention(days, "table"))
+        if (kept := profile.retention) is None:
+            return None
+        days = kept * _days_of(profile.settings) if isinstance(kept, int) else kept / timedelta(days=1)
+        return Retention(days, "table")
 
     def make(
         self, account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]
@@ -71,7 +70,7 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
         return str(declared_set.settings.get("at", "At"))
 
     def period_days(self, declared_set: DeclaredSet) -> float:
-        return _PERIOD_DAYS[str(declared_set.settings.get("period", "day"))]
+        return _days_of(declared_set.settings)
 
     def fewer_parts(self, declared_set: DeclaredSet) -> Iterator[tuple[str, Mapping[str, Any]]]:
         longer = list(_PERIOD_DAYS)
@@ -93,7 +92,7 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
             text(declared_set.table),
             f"Period.{str(declared_set.settings['period']).upper()}",
             factory=factory,
-            at=literal(declared_set.settings["at"]),
+            at=repr(declared_set.settings["at"]),
             retention=None if days is None else call("timedelta", days=repr(days)),
         )
         return [
@@ -102,6 +101,10 @@ class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
             "",
             f"{names.set} = {tables}",
         ]
+
+
+def _days_of(settings: Mapping[str, Any]) -> float:
+    return _PERIOD_DAYS[str(settings.get("period", "day"))]
 
 
 def _inner(declared_set: DeclaredSet) -> EntitySetKind:

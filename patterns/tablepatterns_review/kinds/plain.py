@@ -22,7 +22,7 @@ from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpr
 from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet, Write
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind, changed, once
 
 _ID: Final = bytes(16)
@@ -218,7 +218,7 @@ class LogTailKind(EntitySetKind):
 
     def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
         prefix = declared_set.key.row_template.partition("{")[0]
-        named = {key: literal(declared_set.settings[key]) for key in ("at", "entry") if key in declared_set.settings}
+        named = {key: repr(declared_set.settings[key]) for key in ("at", "entry") if key in declared_set.settings}
         named |= {"row_prefix": text(prefix)} if prefix else {}
         partition = text(declared_set.key.partition_template)
         return call("LogTail", account, table, partition, **named, **names.options, model=names.model)

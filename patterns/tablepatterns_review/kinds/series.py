@@ -12,7 +12,7 @@ from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet, Write
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind, once, reject_parts
 
 _POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
@@ -56,7 +56,7 @@ class SeriesKind(SetKind[DataSeries[Storage, Any]]):
 
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         settings, table = declared_set.settings, text(declared_set.table)
-        options = {"prefix": literal(settings["name"]), "value_type": str(settings["of"])}
+        options = {"prefix": repr(settings["name"]), "value_type": str(settings["of"])}
         options |= {"split": "True"} if settings.get("split") else {}
         return [f"{names.set} = {call('DataSeries', 'storage', table, names.key, str(settings['points']), **options)}"]
 

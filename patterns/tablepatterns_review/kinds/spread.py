@@ -13,7 +13,7 @@ from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpr
 from tablepatterns.storage import Storage
 
 from ..design.model import DeclaredSet
-from ..python_source import CodeNames, call, literal, text
+from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind
 from .plain import Plain, range_of
 
@@ -57,7 +57,7 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
 
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         factory = f"{names.set}_in"
-        options = {name: literal(value) for name, value in _options(declared_set).items()}
+        options = {name: repr(value) for name, value in _options(declared_set).items()}
         spread = call("PartitionSpread", "storage", text(declared_set.table), names.key, **options, factory=factory)
         return [
             f"def {factory}(account: Storage, table: str, key: Key) -> EntitySet[Storage]:",

@@ -2,115 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache, partial
-from typing import Any, Final, TypeAlias, cast
+from functools import partial
+from typing import Final
 
 from azure.core.exceptions import HttpResponseError
 
-from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.errors import (
-    BadDesign,
-    EntityAlreadyExists,
-    EntityNotFound,
-    TablePatternsError,
-    message_of,
-    one_line,
-)
+from tablepatterns.errors import TablePatternsError
 from tablepatterns.recipes.archive.archive import Archive
-from tablepatterns.recipes.archive.stores import BlobArchive
-from tablepatterns.recipes.data_series import DataSeries
-from tablepatterns.recipes.denormalize import CopiedFields
-from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
-from tablepatterns.recipes.period_tables.period_tables import PeriodTables
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.storage import Storage, connect
 
 from ..design.archives import archive_set
-from ..design.model import YEAR_DAYS, DeclaredSet, Design, Moves, Shape
-from ..estimate import SizedDesign
-from ..kinds import KINDS, kind_of
+from ..design.distribution import scaled_results
+from ..design.model import DeclaredSet, Design, Moves, Shape
+from ..kinds import kind_of
 from ..kinds.kind import SampleSet
-from .sample import (
-    FEW_VALUES,
-    Sample,
-    bytes_of,
-    holds_copies,
-    referring,
-    sample,
-    scaled_results,
-    shrunk,
-    width_of,
-    without,
-)
+from ..kinds.recipes import SetRecipe, archive_of, create_sets, holds_copies, number_of_tables, oldest_days, rejection
+from ..plans.estimate import SizedDesign
+from .sample import FEW_VALUES, Sample, bytes_of, referring, sample, shrunk, width_of, without
 from .writes import archive_now, inactive
-
-SetRecipe: TypeAlias = (
-    EntitySet[Storage]
-    | PartitionSpread[Storage]
-    | PeriodTables[Storage, EntitySet[Storage]]
-    | DataSeries[Storage, Any]
-    | WideEntity[Storage]
-)
-"""A recipe that stores the entities of a set."""
-
-
-@cache
-def sample_key() -> LocalKey:
-    """Return the key of encrypted entities, created on first use: a browser may lack the package cryptography."""
-    return LocalKey("review", bytes(range(32)))
-
-
-def create_sets(design: Design, storage: Storage) -> dict[str, SetRecipe]:
-    recipes: dict[str, SetRecipe] = {}
-    for declared_set in sorted(design.sets, key=holds_copies):
-        derived = [_bound(declared_set, via, recipes) for via in declared_set.derived]
-        recipes[declared_set.name] = recipe_of_set(storage, declared_set, derived)
-    return {declared_set.name: recipes[declared_set.name] for declared_set in design.sets}
-
-
-def archive_of(
-    account: Storage, declared_set: DeclaredSet, recipes: Mapping[str, SetRecipe]
-) -> Archive[Storage] | None:
-    """Return what archives the entities of a set, else None; `recipes` are those of all sets by name."""
-    policy, source = declared_set.archive, recipes[declared_set.name]
-    if policy is None:
-        return None
-    target = recipes.get(policy.to) if policy.to is not None else BlobArchive(account, policy.container or "")
-    if target is None:
-        raise BadDesign("to", policy.to, "the design has no such set", "name the set that holds archived entities")
-    for entity_set in (source, target):
-        if not isinstance(entity_set, (EntitySet, BlobArchive)):
-            rule = f"entities are moved between sets of the EntitySet, and this is a {type(entity_set).__name__}"
-            raise BadDesign("archive", policy.place, rule, "use the pattern entity_set or log_tail for both sets")
-    return Archive(cast("EntitySet[Storage]", source), cast("EntitySet[Storage]", target))
-
-
-def recipe_of_set(account: Storage, declared_set: DeclaredSet, derived: Sequence[Derived]) -> SetRecipe:
-    """Return the recipe of a set; the sources of the derived data are on the same account."""
-    kind = KINDS.get(declared_set.pattern)
-    if kind is None:
-        raise BadDesign("pattern", declared_set.pattern, "no set uses it", f"use one of {', '.join(KINDS)}")
-    recipe: SetRecipe = kind.make(account, declared_set, derived)
-    return recipe
-
-
-def _bound(declared_set: DeclaredSet, derived: Derived, recipes: Mapping[str, SetRecipe]) -> Derived:
-    """Return derived data whose source is on this account: copies refer to the set that they are filled from."""
-    copies = declared_set.profile(derived).filled_from
-    if copies is None:
-        return derived
-    for source in recipes.values():
-        if isinstance(copies, CopiedFields) and isinstance(source, EntitySet) and copies in source.derived:
-            return copies.filled_from(source)
-    rule = "the design has no set to copy from"
-    raise BadDesign("derived", derived.name, rule, "declare CopiedFields for that set too")
-
 
 _BY_RECIPE: Final = 150
 """The number of entities written through the recipes, if their rows cannot be computed."""
@@ -151,7 +64,7 @@ def sample_design(
     sampled_sets = (_sampled(of, sample_sets[of.name], most, fewest_values) for of in design.sets)
     tables = declared_sizes(design).tables
     fewer = {name: min(number, most_tables) for name, number in tables.items()}
-    spans = {of.name: timedelta(days=_span(of) * fewer[of.name] / tables[of.name]) for of in design.sets}
+    spans = {of.name: timedelta(days=oldest_days(of) * fewer[of.name] / tables[of.name]) for of in design.sets}
     return SampleDesign(Design(design.name, tuple(sampled_sets)), fewer, spans)
 
 
@@ -239,17 +152,6 @@ def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str
     return samples_by_set
 
 
-def rejection(call: Callable[[], object]) -> str | None:
-    """Make a call, and return why it is rejected, else None; keys that exist, or do not, raise."""
-    try:
-        call()
-    except (EntityAlreadyExists, EntityNotFound):
-        raise
-    except (TablePatternsError, HttpResponseError) as error:
-        return one_line(message_of(error))
-    return None
-
-
 def _sample_shape(declared_set: DeclaredSet, sample_set: SampleSet, most: int, fewest_values: int) -> Shape:
     size = max(1, bytes_of(declared_set.shape))
     most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
@@ -257,17 +159,3 @@ def _sample_shape(declared_set: DeclaredSet, sample_set: SampleSet, most: int, f
         fewest = _FEWEST if width_of(declared_set) < _MOST_PROPERTIES else _VERY_FEW
         most = min(most, _BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared_set)))
     return shrunk(declared_set.shape, most, declared_set.key.fields, fewest_values)
-
-
-def _span(declared_set: DeclaredSet) -> float:
-    """Return the age of the oldest entity in days."""
-    if declared_set.retention is not None:
-        return declared_set.retention.days
-    if declared_set.archive is not None and declared_set.archive.after_days is not None:
-        return declared_set.archive.after_days
-    growth = declared_set.shape.growth
-    return YEAR_DAYS if growth <= 0 else max(1.0, min(10 * YEAR_DAYS, declared_set.shape.count / growth * YEAR_DAYS))
-
-
-def number_of_tables(declared_set: DeclaredSet) -> int:
-    return kind_of(declared_set).tables(declared_set, _span(declared_set))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
@@ -21,17 +21,19 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..capacity.load import RETRY_REQUESTS, retries_of, touched
-from ..capacity.sizes import entry_size
-from ..design.archives import archive_write, is_of_archive, rate_of, with_moves
+from ..design.archives import archive_write, is_of_archive, with_moves
+from ..design.distribution import equal, equal_names, found_by, scaled_results
 from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
-from ..estimate import PAGE_READS, SizedDesign
+from ..design.writes import RETRY_REQUESTS, rate_of, retries_of, touched
 from ..kinds import kind_of
-from ..model import Measured
-from ..planner import Way, best_way
-from .account import SampleAccount, SampleDesign, declared_sizes, rejection, sample_design, set_up
+from ..kinds.recipes import rejection
+from ..plans.estimate import PAGE_READS, SizedDesign
+from ..plans.planner import Way, best_way
+from ..plans.sizes import entry_size
+from ..result import Measured
+from .account import SampleAccount, SampleDesign, declared_sizes, sample_design, set_up
 from .questions import Question, questions, sample_call
-from .sample import NOW, equal, equal_names, found_by, scaled_results, width_of
+from .sample import NOW, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
 
@@ -81,7 +83,7 @@ class Measurements:
     """
 
     def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
-        self._known: list[tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]] = []
+        self._known: defaultdict[tuple[str, ...], list[_Known]] = defaultdict(list)
         self._on_measured = on_measured
         self.count = 0
         """How many access patterns have been measured."""
@@ -96,20 +98,21 @@ class Measurements:
         """Return what each access pattern of a sample takes, in declaration order."""
         found, new = dict[str, Sequence[SampleCost]](), list[SampleDesign]()
         for part in map(sample.part, independent(sample.design)):
-            costs = next((costs for known, costs in self._known if known == part), None)
+            costs = next((costs for known, costs in self._known[_names(part)] if known == part), None)
             found.update(costs or {})
             new += [part] if costs is None else []
         if new:
             unchanged = {name: cost for part in new for name, cost in self._scaled_queries(part)}
             measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self, unchanged)
-            self._known += [(part, {of.name: measured[of.name] for of in part.design.sets}) for part in new]
+            for part in new:
+                self._known[_names(part)].append((part, {of.name: measured[of.name] for of in part.design.sets}))
             found.update(measured)
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
     def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
         """Yield what queries take beside other derived data, if they do not use it: their cost is known, and scaled."""
         bare = [_without_derived(of) for of in part.design.sets]
-        for known, costs in self._known:
+        for known, costs in self._known[_names(part)]:
             if [_without_derived(of) for of in known.design.sets] != bare or known.tables != part.tables:
                 continue
             for old, of in zip(known.design.sets, part.design.sets, strict=True):
@@ -118,7 +121,14 @@ class Measurements:
                     if way == best_way(old, query) and not query.archived:
                         took = scaled(way, cost.took, known.estimate(old, way), part.estimate(of, way), cost.empty)
                         yield (of.name, query.name), replace(cost, took=took)
-            return
+
+
+_Known: TypeAlias = tuple[SampleDesign, Mapping[str, Sequence[SampleCost]]]
+"""A sample, and what each access pattern of its sets takes."""
+
+
+def _names(part: SampleDesign) -> tuple[str, ...]:
+    return tuple(declared_set.name for declared_set in part.design.sets)
 
 
 def _without_derived(declared_set: DeclaredSet) -> DeclaredSet:
@@ -329,7 +339,9 @@ def _listed(stand: SampleAccount, parts: Sequence[Part]) -> Iterator[tuple[tuple
     for part in parts:
         stored = stand.samples[part.declared.name].stored
         for via in touched(part.declared, part.write):
-            names = _of_list(part.declared, via) or ()
+            names = _of_list(part.declared, via)
+            if names is None or not entry_size(part.declared, via):
+                continue
             values = [part.fields.get(name) for name in names]
             alike = sum([row.get(name) for name in names] == values for row in stored)
             yield (part.declared.name, via.name), alike

@@ -14,11 +14,12 @@ from tablepatterns.filters import And, Comparison, Filter, Not, Or, comparisons,
 from tablepatterns.key import Key, between, prefix
 from tablepatterns.key.ranges import Between, Prefix
 
+from ..design.distribution import equal_names, names_one, range_share, skewed_field
 from ..design.model import DeclaredSet, Query, Shape
 from ..kinds import kind_of
 from ..kinds.kind import SampleCall
-from ..planner import Way, mistakes_of, names_period, partition_as_row
-from .sample import Sample, equal_names, names_one, range_share, skewed_field
+from ..plans.planner import Way, mistakes_of, names_period, partition_as_row
+from .sample import Sample
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
@@ -178,19 +179,14 @@ def filled(
     return _Filling(key, turned, sample.stored, fixed).fill(expression)
 
 
+@dataclass
 class _Filling:
-    def __init__(
-        self,
-        key: Key,
-        partition: Sequence[Mapping[str, Any]],
-        stored: Sequence[Mapping[str, Any]],
-        fixed: Collection[Comparison],
-    ) -> None:
-        self._key = key
-        self._fixed = fixed
-        self._partition = partition
-        self._stored = stored
-        self._rows = 0
+    key: Key
+    partition: Sequence[Mapping[str, Any]]
+    stored: Sequence[Mapping[str, Any]]
+    fixed: Collection[Comparison]
+    rows: int = 0
+    """The number of compared RowKeys so far."""
 
     def fill(self, expression: Filter) -> Filter:
         match expression:
@@ -200,7 +196,7 @@ class _Filling:
                 return Or(*map(self.fill, terms))
             case Not(term=term):
                 return Not(self.fill(term))
-            case Comparison() if expression not in self._fixed:
+            case Comparison() if expression not in self.fixed:
                 value = self._value(expression)
                 return expression if value is None else Comparison(expression.name, expression.operator, value)
             case _:
@@ -209,16 +205,16 @@ class _Filling:
     def _value(self, comparison: Comparison) -> Any:
         is_row = comparison.name == "RowKey"
         if comparison.operator in ("eq", "ne"):
-            at = self._rows % len(self._partition) if is_row else 0
-            self._rows += is_row
-            return self._of(comparison.name, self._partition[at])
-        of = self._partition if is_row else self._stored
+            at = self.rows % len(self.partition) if is_row else 0
+            self.rows += is_row
+            return self._of(comparison.name, self.partition[at])
+        of = self.partition if is_row else self.stored
         values = sorted(value for row in of if (value := self._of(comparison.name, row)) is not None)
         middle = 0.45 if comparison.operator in ("gt", "ge") else 0.55
         return values[min(len(values) - 1, int(middle * len(values)))] if values else None
 
     def _of(self, name: str, fields: Mapping[str, Any]) -> Any:
         if name in ("PartitionKey", "RowKey"):
-            keys = self._key.format({name: fields[name] for name in self._key.fields})
+            keys = self.key.format({name: fields[name] for name in self.key.fields})
             return keys[name == "RowKey"]
         return fields.get(name)

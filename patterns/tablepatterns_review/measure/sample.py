@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
@@ -17,19 +17,15 @@ from tablepatterns.edm import Int64
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
 
-from ..design.model import DeclaredSet, Design, Field, Query, Shape
-from ..key_parts import Piece, pieces_of_key
-from ..zipf import Zipf
+from ..design.distribution import combinations, different, names_one, values_of
+from ..design.key_parts import Piece, pieces_of_key
+from ..design.model import DeclaredSet, Design, Field, Shape
 
-RANGE_SHARE: Final = 0.1
-"""The share of the remaining entities that a range contains, if its results are not declared."""
 FEW_VALUES: Final = 16
 """The minimum number of different values that a smaller shape keeps."""
 
 _COLLISIONS: Final = 2
 """How many more keys than entities a sample has, so that few values collide."""
-_BOOLEANS: Final = 2
-_CHANCE: Final = 1e-6
 
 
 def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: int = FEW_VALUES) -> Shape:
@@ -45,7 +41,7 @@ def shrunk(shape: Shape, most: int, key: Collection[str] = (), fewest_values: in
     smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
     for name in sorted(key, key=lambda field_name: -values_of(shape, field_name).count):
         field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
-        missing = 0.0 if names_one(smaller, key) else _COLLISIONS * most / max(1.0, _combinations(smaller, key))
+        missing = 0.0 if names_one(smaller, key) else _COLLISIONS * most / max(1.0, combinations(smaller, key))
         if field is not None and field.distinct is not None and declared is not None and missing > 1:
             fields[name] = replace(field, distinct=min(declared, math.ceil(field.distinct * missing)))
     return smaller
@@ -55,130 +51,6 @@ def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
     if field.distinct is None:
         return field
     return replace(field, distinct=min(field.distinct, max(fewest_values, round(field.distinct * factor))))
-
-
-def different(field: Field) -> int | None:
-    """Return how many different values a field has; None if it is unique."""
-    return _BOOLEANS if field.type == "boolean" and field.distinct is None else field.distinct
-
-
-def values_of(shape: Shape, name: str) -> Zipf:
-    field = shape.fields.get(name, Field())
-    count = max(1, shape.count)
-    values = different(field)
-    if values is not None:
-        return Zipf(max(1, min(values, count)), field.skew)
-    if field.within is not None:
-        return Zipf(max(1, count // values_of(shape, field.within).count), 0.0)
-    return Zipf(count, 0.0)
-
-
-def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
-    """Return the share of pairs of entities that have the same values of these fields, if these are independent."""
-    return math.prod(values_of(shape, name).coincidence for name in names)
-
-
-def names_one(shape: Shape, names: Collection[str]) -> bool:
-    """Whether these fields identify an entity."""
-    fields = [shape.fields.get(name, Field()) for name in names]
-    return any(different(field) is None and (field.within is None or field.within in names) for field in fields)
-
-
-def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
-    """Return the field that an access pattern is skewed by: of its fields, the one with the most values."""
-    return max(names, key=lambda name: values_of(shape, name).count, default=None)
-
-
-def asked_values(shape: Shape, name: str, names: Collection[str], skew: float | None) -> Zipf:
-    """Return the distribution of the values of a field over calls that give single values for all `names`.
-
-    Callers request the values of a random entity, unless the access pattern declares its skew: for points and ranges.
-    """
-    occurring = values_of(shape, name)
-    return occurring if skew is None or name != skewed_field(shape, names) else Zipf(occurring.count, skew)
-
-
-def shared(values: Zipf, zipf: Zipf) -> float:
-    """Return the share of entities that have the requested value, on average over the calls.
-
-    >>> shared(Zipf(4, 0), Zipf(4, 0))
-    0.25
-    """
-    both = Zipf(values.count, values.exponent + zipf.exponent)
-    return values.share(1) * zipf.share(1) / both.share(1)
-
-
-def equal(shape: Shape, names: Collection[str], skew: float | None, single: Collection[str]) -> float:
-    """Return how many entities have the requested values in these fields, if the call gives those of all `single`."""
-    shares = [
-        shared(values_of(shape, name), asked_values(shape, name, single, skew))
-        for name in _distinguishing(shape, names)
-    ]
-    if not shares or not shape.count:
-        return float(shape.count)
-    if names_one(shape, names):
-        return 1.0
-    found = shape.count * math.prod(shares)
-    if len(shares) == 1:
-        return max(1.0, found)
-    if skew is None:
-        # The entity whose values are requested, and those that agree with it by chance
-        return 1 + found * (1 - 1 / shape.count)
-    # Values of several fields combine by chance, and only existing combinations are requested
-    return found / -math.expm1(-found) if found > _CHANCE else 1.0
-
-
-def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
-    """Return the fields that distinguish entities: of several that rise together, only the finest."""
-    rising = [name for name in names if shape.fields.get(name, Field()).order == "rising"]
-    finest = max(rising, key=lambda name: values_of(shape, name).count, default=None)
-    return [name for name in names if name not in rising or name == finest]
-
-
-def equal_names(query: Query) -> list[str]:
-    """Return the fields that a call gives single values for."""
-    return [name for name, how in query.known.items() if how == "="]
-
-
-def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
-    """Return how many entities a call finds on average, by these fields; None for all fields of the call."""
-    matches = {name: how for name, how in query.known.items() if names is None or name in names}
-    single = equal_names(query)
-    found = equal(shape, [name for name in matches if name in single], query.skew, single)
-    ranges = len(set(matches).difference(single))
-    if not ranges or not shape.count:
-        return found
-    return min(found, max(1.0, found * range_share(shape, query) ** ranges))
-
-
-def range_share(shape: Shape, query: Query) -> float:
-    """Return the share of each range in the entities that match the single values."""
-    single = equal_names(query)
-    ranges = len(query.known) - len(single)
-    if query.results is None or not ranges:
-        return RANGE_SHARE
-    rest = equal(shape, single, query.skew, single)
-    return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
-
-
-def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
-    """Return the access pattern for a smaller shape, with ranges that contain the same share."""
-    if query.results is None:
-        return query
-    names = equal_names(query)
-    rest, left = (equal(shape, names, query.skew, names) for shape in (declared, sample))
-    return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
-
-
-def values_in(shape: Shape, names: Collection[str]) -> float:
-    """Return the number of different combinations of values of these fields."""
-    if names_one(shape, names):
-        return float(shape.count)
-    return min(_combinations(shape, names), float(max(1, shape.count)))
-
-
-def _combinations(shape: Shape, names: Collection[str]) -> float:
-    return float(math.prod(values_of(shape, name).count for name in _distinguishing(shape, names)))
 
 
 NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
@@ -242,7 +114,7 @@ def sample(
     separators = _separators(keys) if readable else None
     values: dict[str, list[Any]] = {}
     for name, field in _storable(shape, pieces, large, is_wide=is_wide):
-        maker = _Maker(name, field, pieces.get(name), count, span, is_large=name in large, separators=separators)
+        maker = _Maker(name, field, pieces.get(name), count, span, name in large, separators)
         values[name] = maker.values(ranks[name])
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
@@ -387,27 +259,22 @@ def readable_text(name: str, length: int, ranks: int, separators: Collection[str
     return text
 
 
+@dataclass
 class _Maker:
-    def __init__(
-        self,
-        name: str,
-        field: Field,
-        piece: Piece | None,
-        count: int,
-        span: timedelta,
-        *,
-        is_large: bool,
-        separators: Collection[str] | None,
-    ) -> None:
-        self._name = name
-        self._is_large = is_large
-        self._field = field
-        self._spec = piece.spec if piece else None
-        self._width = piece.width if piece else None
-        self._values = max(1, count if field.distinct is None else min(field.distinct, count))
-        self._step = span / self._values
-        self._length = min(field.size, _KEY_UNITS if piece else _LARGEST if is_large else MAX_STRING_UNITS)
-        self._separators = separators
+    """Makes the values of one field; `piece` is its part of a key, if any."""
+
+    name: str
+    field: Field
+    piece: Piece | None
+    count: int
+    span: timedelta
+    is_large: bool
+    separators: Collection[str] | None
+
+    def __post_init__(self) -> None:
+        distinct, most = self.field.distinct, _LARGEST if self.is_large else MAX_STRING_UNITS
+        self.number = max(1, self.count if distinct is None else min(distinct, self.count))
+        self.length = min(self.field.size, _KEY_UNITS if self.piece else most)
 
     def values(self, ranks: Sequence[int]) -> list[Any]:
         """Return the values of these ranks; entities with the same rank share one."""
@@ -415,7 +282,7 @@ class _Maker:
         return [by_rank[rank] for rank in ranks]
 
     def _value(self, rank: int) -> Any:
-        match self._field.type:
+        match self.field.type:
             case "string":
                 return self._text(rank)
             case "int32":
@@ -425,39 +292,35 @@ class _Maker:
             case "double":
                 return rank * 1.25
             case "boolean":
-                return rank % _BOOLEANS == 1
+                return rank % 2 == 1
             case "datetime":
                 return self._instant(rank)
             case "guid":
-                return UUID(bytes=sha256(f"{self._name} {rank}".encode()).digest()[:16], version=4)
+                return UUID(bytes=sha256(f"{self.name} {rank}".encode()).digest()[:16], version=4)
             case "binary":
-                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(
-                    self._field.size, _LARGEST if self._is_large else MAX_BINARY_BYTES
+                return sha256(f"{self.name} {rank}".encode()).digest()[:1] * min(
+                    self.field.size, _LARGEST if self.is_large else MAX_BINARY_BYTES
                 )
 
     def _text(self, rank: int) -> str:
-        if self._separators is not None:
-            return readable_text(self._name, self._length, self._values + SPARE, self._separators, rank)
-        width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
+        if self.separators is not None:
+            return readable_text(self.name, self.length, self.number + SPARE, self.separators, rank)
+        width = max(len(str(self.number + SPARE)), min(_WIDTH, self.field.size))
         digits = f"{rank:0{width}d}".translate(_DIGITS)
-        if self._field.order == "none":
+        if self.field.order == "none":
             # Reversed, so that a prefix is shared by every tenth, hundredth, ... value
             digits = digits[::-1]
-        return digits.ljust(self._length, "x")
+        return digits.ljust(self.length, "x")
 
     def _instant(self, rank: int) -> datetime | date:
-        instant = NOW - self._step * max(0, self._values - rank)
-        if rank > self._values:
-            instant = NOW + timedelta(milliseconds=rank - self._values)
-        if self._spec is None or "%" not in self._spec:
+        instant = NOW - self.span / self.number * max(0, self.number - rank)
+        if rank > self.number:
+            instant = NOW + timedelta(milliseconds=rank - self.number)
+        spec = self.piece.spec if self.piece else ""
+        if "%" not in spec:
             return instant
-        start = datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
-        return start if "%H" in self._spec else start.date()
-
-
-def holds_copies(declared_set: DeclaredSet) -> bool:
-    """Whether entities of a set refer to others, which must exist first."""
-    return any(profile.filled_from for _, profile in declared_set.profiles())
+        start = datetime.strptime(instant.strftime(spec), spec).replace(tzinfo=timezone.utc)
+        return start if "%H" in spec else start.date()
 
 
 def referring_fields(declared_set: DeclaredSet) -> set[str]:

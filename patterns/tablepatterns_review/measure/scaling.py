@@ -14,8 +14,8 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.storage import Storage
 from tablepatterns_engine import Record
 
-from ..estimate import Estimate
-from ..planner import Way
+from ..plans.estimate import Estimate
+from ..plans.planner import Way
 
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
 _MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final, overload
-from uuid import UUID
 
 from tablepatterns.argument_types import checked
 from tablepatterns.arguments import fields_of, via_and_fields
-from tablepatterns.edm import Ticks
 from tablepatterns.entity_set.derived import Derived, Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import check_filter, mappings_of, primary_layout
@@ -28,19 +25,10 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
 from ..design.model import DeclaredSet, Field, FieldType, Match, Query, Shape
-from ..planner import Way, code_of, known_fields, terms_of, ways
+from .planner import Way, code_of, known_fields, terms_of, type_of, ways
 from .query_plan import COSTS, GUIDE, KEYS, NO_QUERY, OR_RULE, RULES, Better, QueryPlan, properties, reads, rewrites
 
 _BY_OR: Final = "combined by 'or'"
-_TYPES: Final[Mapping[type, FieldType]] = {
-    bool: "boolean",
-    int: "int64",
-    float: "double",
-    datetime: "datetime",
-    Ticks: "datetime",
-    UUID: "guid",
-    bytes: "binary",
-}
 
 
 @overload
@@ -227,8 +215,8 @@ class Plans:
 
 
 def _type_of(comparison: Comparison) -> FieldType:
-    types: list[FieldType] = [field_type for kind, field_type in _TYPES.items() if issubclass(comparison.kind, kind)]
-    return types[0] if types else "string"
+    # The property may be an int64
+    return "int64" if comparison.kind is int else type_of(comparison)
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:

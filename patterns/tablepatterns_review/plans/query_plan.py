@@ -26,7 +26,7 @@ from tablepatterns.filters import (
 )
 from tablepatterns.limits import MAX_PAGE_ENTITIES
 
-from ..planner import terms_of
+from .planner import terms_of
 
 _STYLES: Final = {
     QueryClass.POINT: "green",

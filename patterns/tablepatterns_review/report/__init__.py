@@ -1,7 +1,7 @@
 """Write a review as text, Markdown, JSON or an HTML page.
 
 formatting  names, sentences and recommendations that all forms share
-tables      the tables of a report, as data; charts: the two charts of the page
+tables      the tables of a report and of its printed page, as data
 text, markdown, json, html    the four forms; templates: those of HTML and Markdown
 comparison  the tables that compare two designs
 """

@@ -8,7 +8,7 @@ from typing import Final
 from tablepatterns.figures import money, number, share, sum_of_money
 
 from ..measure.measure import is_of_retention
-from ..model import Finding, Measured, Reviewed
+from ..result import Finding, Measured, Reviewed
 from .formatting import SEVERITIES, class_of, name_of, plain
 from .tables import Cell, Sheet, columns, row
 

@@ -11,7 +11,7 @@ from tablepatterns.figures import listed, number, of_target, plural, share, sum_
 from tablepatterns.filters import QueryClass
 
 from ..design.model import Write
-from ..model import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad, Walkthrough
+from ..result import Consistency, Effect, Finding, Measured, Reviewed, Severity, TableLoad, Walkthrough
 
 _LITTLE: Final = 0.001
 _DECIDING: Final = 5

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from tablepatterns import figures
 
 from ..capacity.growth import grown
-from ..design.model import Design, Field
-from ..model import About, Finding, Measured, Reviewed, Simulation, Step, StoredRow, StoredTable, part_of
+from ..design.model import Design, Field, part_of
+from ..result import About, Finding, Measured, Reviewed, Simulation, Step, StoredRow, StoredTable
 from ..templates import environment
 from .formatting import (
     SEVERITIES,
@@ -33,8 +33,7 @@ from .formatting import (
     subject_of,
     verdict,
 )
-from .sheet import review_sheet
-from .tables import Cell, sheets
+from .tables import Cell, review_sheet, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 SYMBOLS: Final = {
@@ -69,29 +68,23 @@ def html(reviewed: Reviewed) -> str:
     The page makes no request, and names from the design cannot become markup. Without scripts, everything is shown at
     once. Printed, it is the review sheet, one page.
     """
-    simulation, tables = reviewed.simulation, {sheet.name: sheet for sheet in sheets(reviewed)}
+    simulation, decide = reviewed.simulation, deciding(reviewed.findings)
     walks = {name_of(walk): walk for walk in simulation.walkthroughs} if simulation else {}
-    parts: dict[str, list[ShownFinding]] = {}
-    decide = deciding(reviewed.findings)
-    for number, finding in enumerate(reviewed.findings, start=1):
-        shown = ShownFinding(number, finding, finding in decide, _call_of(finding, reviewed))
-        parts.setdefault(_SECTIONS.get(finding.about, "keys"), []).append(shown)
-    findings = [shown for part in parts.values() for shown in part]
-    return _page(
-        "page.html.jinja",
-        title=f"Design review: {reviewed.design.name}",
+    findings = [
+        ShownFinding(number, finding, finding in decide, _call_of(finding, reviewed))
+        for number, finding in enumerate(reviewed.findings, start=1)
+    ]
+    page = _environment().get_template("page.html.jinja")
+    return page.render(
         reviewed=reviewed,
         verdict=verdict(reviewed).capitalize(),
         facts=list(_facts(reviewed)),
-        deciding=sorted((shown for shown in findings if shown.decides), key=lambda shown: shown.number),
+        findings=findings,
         together=effect_of_all(reviewed),
-        findings=parts,
         simulation=simulation,
         calls=[(call, walks[name_of(call)]) for call in reviewed.measured if simulation],
         tables=list(_tables(reviewed.design, simulation)) if simulation else [],
-        sheets=tables,
-        fine=[sheet for sheet in tables.values() if sheet.is_fine],
-        calls_without_findings=_calls_without_findings(reviewed),
+        sheets=sheets(reviewed),
         heat=heat_chart(reviewed),
         printed=review_sheet(reviewed),
     )
@@ -112,27 +105,12 @@ class ShownFinding:
     call: int | None
 
     @property
+    def section(self) -> str:
+        return _SECTIONS.get(self.finding.about, "keys")
+
+    @property
     def details(self) -> Mapping[str, Sequence[str]]:
         return dict(lines(self.finding))
-
-
-def _calls_without_findings(reviewed: Reviewed) -> Sequence[str]:
-    findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
-    subjects = {finding.subject for finding in findings}
-    return [name_of(call) for call in reviewed.measured if part_of(call.of.name, call.access.name) not in subjects]
-
-
-def error_page(title: str, errors: Sequence[str]) -> str:
-    return _page("errors.html.jinja", title=title, errors=errors)
-
-
-def _page(template: str, **values: object) -> str:
-    script = _file("page.js")
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    style = Markup(_file("page.css"))  # noqa: S704 - a file of this package
-    return _environment().get_template(template).render(
-        values, style=style, script=Markup(script), digest=digest, guide=GUIDE  # noqa: S704
-    )  # fmt: skip
 
 
 def _file(name: str) -> str:
@@ -141,12 +119,17 @@ def _file(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    script = _file("page.js")
     formats = {name: getattr(figures, name) for name in ("number", "plural", "counted", "rate", "sum_of_money")}
     return environment(
         __name__,
         is_html=True,
         finalize=_without_controls,
         **formats,
+        style=Markup(_file("page.css")),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704
+        digest=b64encode(sha256(script.encode()).digest()).decode(),
+        GUIDE=GUIDE,
         SEVERITIES=SEVERITIES,
         SYMBOLS=SYMBOLS,
         HEAT=HEAT,

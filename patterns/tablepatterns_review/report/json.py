@@ -15,10 +15,11 @@ from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 
-from ..model import Reviewed, Severity
+from ..design.model import DeclaredSet, Query, Write
+from ..result import Reviewed, Severity
 from .formatting import SEVERITIES
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The version of the JSON format."""
 _DIGITS: Final = 6
 
@@ -35,13 +36,15 @@ def document(reviewed: Reviewed) -> dict[str, Any]:
 def members(kind: type) -> Iterator[tuple[str, str, Any]]:
     """Yield the JSON keys of a class of the model, each with its attribute and its type: `str` if shown by its name.
 
-    The keys are the names of its fields, unless marked with another key or none, and the properties in `IN_JSON`.
+    The keys are the names of its fields, unless marked with another key or None, and the properties in `IN_JSON`.
+    A part of the design is shown by its name.
     """
     hints = get_type_hints(kind)
     for field in fields(kind):
         key = field.metadata.get("json", field.name)
         if key is not None:
-            yield key, field.name, str if field.metadata.get("by_name") else hints[field.name]
+            is_part = hints[field.name] in (DeclaredSet, Query | Write)
+            yield key, field.name, str if is_part else hints[field.name]
     shown: Mapping[str, str] = getattr(kind, "IN_JSON", {})
     for key, name in shown.items():
         yield key, name, get_type_hints(getattr(kind, name).fget)["return"]

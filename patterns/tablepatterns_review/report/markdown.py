@@ -10,7 +10,7 @@ from typing import Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from ..model import Reviewed
+from ..result import Reviewed
 from ..templates import environment
 from .formatting import SEVERITIES, effect_of_all, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, sheets

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
-from ..capacity.load import ROUND_TRIP
-from ..design.model import DEFAULT_PATTERN
-from ..estimate import PAGE_READS
-from ..model import LimitUse, Measured, Reviewed, TableLoad
+from ..design.model import DEFAULT_PATTERN, part_of
+from ..design.writes import ROUND_TRIP
+from ..plans.estimate import PAGE_READS
+from ..result import LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, nearest_to_target, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
@@ -89,11 +89,11 @@ _SCAN_NOTE: Final = (
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
     """Return the tables in the order of a review: first what the design is, then what it leads to."""
-    design = keys_sheet(reviewed), _accesses(reviewed)
-    return *design, heat_sheet(reviewed), limits_sheet(reviewed), _consistency(reviewed), _bill(reviewed)
+    design = _keys(reviewed), _accesses(reviewed)
+    return *design, _heat(reviewed), _limits(reviewed), _consistency(reviewed), _bill(reviewed)
 
 
-def keys_sheet(reviewed: Reviewed) -> Sheet:
+def _keys(reviewed: Reviewed) -> Sheet:
     """Return the rows that are stored, with their keys, and the access patterns that read them by these keys."""
     rows, sets = list[tuple[Cell, ...]](), reviewed.design.sets
     for of in sets:
@@ -178,7 +178,7 @@ def _unless_zero(value: float) -> str:
     return number(value) if value else ""
 
 
-def heat_sheet(reviewed: Reviewed) -> Sheet:
+def _heat(reviewed: Reviewed) -> Sheet:
     target = reviewed.heats[0].target if reviewed.heats else None
     return Sheet(
         "heat",
@@ -203,7 +203,7 @@ def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
     )
 
 
-def limits_sheet(reviewed: Reviewed) -> Sheet:
+def _limits(reviewed: Reviewed) -> Sheet:
     horizon = reviewed.design.years
     uses = sorted(reviewed.in_sight, key=lambda use: (-use.then / use.most, use.limit, use.subject))
     passed = sum(use.reached is not None for use in uses)
@@ -276,4 +276,75 @@ def _bill(reviewed: Reviewed) -> Sheet:
         ),
         total=row("Total", "", "", sum_of_money(bill.total)),
         notes=(f"Prices of {bill.dated.isoformat()}: {plain(bill.source)}. A month has 30.44 days.",),
+    )
+
+
+# -- The review sheet: the page that is printed for a meeting
+
+_MOST_KEYS: Final = 10
+_MOST_CALLS: Final = 14
+_MOST_OTHERS: Final = 6
+_RATES: Final = (10.0, 1_000.0, 10_000.0)
+"""The requests per second for which the cost of a month is given."""
+
+
+def review_sheet(reviewed: Reviewed) -> tuple[Sheet, ...]:
+    """Return the tables of the sheet, each with as many rows as fit on the page."""
+    return (
+        _shortened(replace(_keys(reviewed), title="Keys, and why"), _MOST_KEYS),
+        _shortened(_printed_calls(reviewed), _MOST_CALLS),
+        _shortened(replace(_heat(reviewed), notes=()), _MOST_OTHERS),
+        _cost_by_rate(reviewed),
+        _shortened(replace(_limits(reviewed), notes=()), _MOST_OTHERS),
+    )
+
+
+def _shortened(sheet: Sheet, most: int) -> Sheet:
+    left_out = len(sheet.rows) - most
+    return sheet if left_out <= 0 else replace(sheet, rows=sheet.rows[:most], notes=(f"{left_out} more are left out.",))
+
+
+def _printed_calls(reviewed: Reviewed) -> Sheet:
+    by_cost = sorted(reviewed.measured, key=lambda call: (-(call.cost_a_month or 0.0), -call.access.rate))
+    headings = ("Access pattern", "Class", "Rate", ">Rows read", ">Returned", ">Stale", ">After a crash")
+    return Sheet(
+        "calls",
+        "Access patterns",
+        "The most expensive first. Stale: how long readers may not see the last write; after a crash of the writer "
+        "with a worker, and without one.",
+        columns(*headings, "Without a worker", f">{reviewed.bill.currency} a month"),
+        tuple(_printed_call(reviewed, call) for call in by_cost),
+    )
+
+
+def _printed_call(reviewed: Reviewed, call: Measured) -> tuple[Cell, ...]:
+    average, busiest = call.access.rate, call.access.busiest
+    late = next((one for one in reviewed.consistency if name_of(one) == name_of(call)), None)
+    seconds = (late.seconds, late.seconds_after_crash) if late else (None, None)
+    return row(
+        name_of(call),
+        class_of(call),
+        f"{rate(average)}, peak {rate(busiest)}" if busiest > average else rate(average),
+        *map(_unless_zero, (call.examined, call.returned)),
+        *("" if value is None else f"{number(value)} s" for value in seconds),
+        late.without_worker if late else "",
+        "" if call.cost_a_month is None else sum_of_money(call.cost_a_month),
+    )
+
+
+def _cost_by_rate(reviewed: Reviewed) -> Sheet:
+    """Return the cost of a month at other rates: transactions follow the rates, the stored bytes stay as they are."""
+    bill = reviewed.bill
+    calls = {part_of(call.of.name, call.access.name) for call in reviewed.measured}
+    of_calls = sum(line.amount for line in bill.lines if line.subject in calls)
+    requests = sum(call.requests * call.rate for call in reviewed.measured)
+    rates = [("as declared", bill.total)]
+    if requests:
+        rates += [(f"{number(at)}/s", bill.total - of_calls + of_calls * at / requests) for at in _RATES]
+    return Sheet(
+        "cost",
+        "Cost a month",
+        f"The declared rates are {number(requests)} requests a second. Data as stored now.",
+        columns(*(f">{name}" for name, _ in rates)),
+        (row(*(money(amount, bill.currency) for _, amount in rates)),),
     )

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..model import Finding, Reviewed, Severity
+from ..result import Finding, Reviewed, Severity
 from .formatting import SEVERITIES, effect_of_all, lines, plain, subject_of, verdict
 from .tables import Cell, Sheet, Tone, sheets
 

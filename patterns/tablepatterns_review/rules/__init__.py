@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..design.model import Design
-from ..model import About, Finding
+from ..result import About, Finding, Severity
 from . import consistency, hot_partitions, indexes, keys, lifecycle, limits, scans, usage
 from .context import RuleContext
 from .rule import RULES, Rule
@@ -20,16 +20,24 @@ __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
 _CONCERNS: Final = (scans, hot_partitions, indexes, limits, lifecycle, consistency, usage, keys)
 
+_HOT: Final = ("prepend-append", "one-partition", "few-partitions", "hot-partition")
+
 
 def findings(context: RuleContext) -> tuple[Finding, ...]:
     """Return the findings, ordered by severity and then by subject.
 
     Nothing is reported twice: if a scan makes a partition hot, only the scan is reported, and that it takes long only
-    if nothing else is reported of it.
+    if nothing else is reported of it. That a hot partition is large, too, is no further note.
     """
     all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
     subjects = {finding.subject for finding in all_findings if finding.rule != "long-answer"}
-    reported = (finding for finding in all_findings if finding.rule != "long-answer" or finding.subject not in subjects)
+    hot = {finding.subject for finding in all_findings if finding.rule in _HOT}
+    covered = {"long-answer": subjects, "large-partition": hot}
+    reported = (
+        finding
+        for finding in all_findings
+        if finding.severity is not Severity.NOTE or finding.subject not in covered.get(finding.rule, ())
+    )
     findings = [_named(context.design, finding) for finding in reported]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from tablepatterns.figures import number, often
 
-from ..capacity.load import touched
 from ..design.model import DeclaredSet
-from ..model import Finding, Severity
+from ..design.writes import touched
+from ..result import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext
 from .rule import RULES, listed
 

@@ -14,12 +14,11 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_EN
 
 from ..capacity.growth import grown
 from ..capacity.load import via_of
+from ..design.distribution import Zipf, asked_values, equal_names, values_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
-from ..estimate import pages
-from ..measure.sample import asked_values, equal_names, values_of
-from ..model import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
-from ..planner import is_in_order, known_fields, knows_partition
-from ..zipf import Zipf
+from ..plans.estimate import pages
+from ..plans.planner import is_in_order, known_fields, knows_partition
+from ..result import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import number, of_target, often, plural, share, time_of_day
 from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
 
-from ..capacity.load import busiest_share, retries_at, touches
+from ..design.distribution import Zipf, busiest_share, names_one, values_in
 from ..design.model import DeclaredSet, Write
+from ..design.writes import retries_at, touches
 from ..kinds import kind_of
-from ..measure.sample import names_one, values_in
-from ..model import Finding, Severity, TableLoad
-from ..zipf import Zipf
+from ..result import Finding, Severity, TableLoad
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity, without_waste
 from .rule import RULES, entities, listed, part_of, severity_of
 

@@ -12,12 +12,12 @@ from tablepatterns.figures import number, often, size
 from tablepatterns.key import Key
 from tablepatterns.limits import KIB
 
-from ..capacity.load import moves, touches
-from ..capacity.sizes import value_bytes
+from ..design.distribution import found_by, names_one, values_of
+from ..design.key_parts import pieces_of
 from ..design.model import DAY, DeclaredSet, Field
-from ..key_parts import pieces_of
-from ..measure.sample import found_by, names_one, values_of
-from ..model import Finding, Severity
+from ..design.writes import moves, touches
+from ..plans.sizes import value_bytes
+from ..result import Finding, Severity
 from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
 from .rule import RULES, entities, listed, part_of

@@ -12,14 +12,13 @@ from typing import Final
 from tablepatterns.figures import number, often, years_from_now
 from tablepatterns.key import Key
 
-from ..capacity.load import busiest_share
+from ..design.distribution import busiest_share, coincidence_of, values_of
+from ..design.key_parts import pieces_of, pieces_of_key, span_of
 from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
-from ..key_parts import pieces_of, pieces_of_key, span_of
 from ..kinds import kind_of
-from ..measure.account import number_of_tables
-from ..measure.sample import coincidence_of, values_of
-from ..model import Finding, Severity
-from ..planner import is_sorted
+from ..kinds.recipes import number_of_tables
+from ..plans.planner import is_sorted
+from ..result import Finding, Severity
 from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
 from .rule import RULES, entities, listed, severity_of
 
@@ -29,7 +28,7 @@ _RARE: Final = 1e-6
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
-_WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
+_WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name|title)s?$", re.IGNORECASE)
 _FLAWS: Final = {
     "unpadded": RULES["unpadded-key-field"],
     "both-keys": RULES["field-in-both-keys"],
@@ -133,15 +132,16 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
-    unique. So is a pair of two fields, such as a user and what the user follows, unless most pairs would occur twice.
+    unique. So are fields of both keys together, such as a learner, a course and a skill: there is one entity for each
+    combination, unless many would occur twice. Persons often have the same names.
     """
     shape = declared_set.shape
     of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
     if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
-    is_pair = len(names) == len(of_row) + 1 == 2
-    serious, warning = (_CERTAIN, _CERTAIN) if is_pair else (_POSSIBLE, _RARE)
+    is_relation = len(names) > len(of_row) and (len(names) == 2 or not any(map(_OF_PERSONS.search, names)))
+    serious, warning = (_CERTAIN, _CERTAIN) if is_relation else (_POSSIBLE, _RARE)
     severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
     # If there is about one entity for each combination of values, the combinations are not random
     if pairs < 1 or severity is None or combinations <= _ALL * shape.count:
@@ -154,6 +154,7 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     yield RULES["colliding-keys"].finding(severity, declared_set, says, better)
 
 
+_OF_PERSONS: Final = re.compile(r"first|last|given|family|middle|surname|full_?name|birth", re.IGNORECASE)
 _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|iban|version)$", re.IGNORECASE)
 
 

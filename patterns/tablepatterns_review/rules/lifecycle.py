@@ -8,7 +8,7 @@ from typing import Final
 from tablepatterns.figures import number, plural
 
 from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
-from ..model import Finding, Severity
+from ..result import Finding, Severity
 from .context import RuleContext
 from .rule import RULES, entities
 

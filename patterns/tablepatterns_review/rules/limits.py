@@ -10,10 +10,11 @@ from tablepatterns.figures import amount, number, often, plural, years_from_now
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTITION_ENTITIES_PER_SECOND
 
-from ..capacity.load import busiest_share, partitions_of
+from ..capacity.load import partitions_of
+from ..design.distribution import busiest_share
 from ..design.model import DeclaredSet, Field
-from ..measure.account import number_of_tables
-from ..model import Finding, LimitUse, Severity
+from ..kinds.recipes import number_of_tables
+from ..result import Finding, LimitUse, Severity
 from .context import MeasuredQuery, RuleContext
 from .rule import RULES, Rule, entities, part_of
 

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from tablepatterns.figures import listed, number, plural
 
-from ..design.model import DeclaredSet, Query
-from ..model import About, Finding, Measured, Severity, part_of
+from ..design.model import DeclaredSet, Query, part_of
+from ..result import About, Finding, Measured, Severity
 from .context import MeasuredQuery, MeasuredWrite
 
 if sys.version_info >= (3, 11):

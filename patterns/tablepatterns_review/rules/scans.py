@@ -9,11 +9,11 @@ from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
 
-from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
-from ..model import Finding, Severity
-from ..planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.sizes import primary_sizes
+from ..result import Finding, Severity
 from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,
@@ -37,6 +37,10 @@ _LISTS: Final = "Lists of the entities with a value (IndexEntity) take less spac
 _JOB: Final = "This may be right for a batch job: an index would be written with every change."
 _NEWEST_FIRST: Final = (
     "Use inverted ticks in the RowKey, {{{field}:inverted}}, so that the newest are read first, and no others."
+)
+_HIGHEST_FIRST: Final = (
+    "Store a number that falls as {field} rises, such as 999999999 - {field}, and begin the RowKey of the entities, or "
+    "of an index, with it: the highest {field} is then read first."
 )
 _BLOBS: Final = 0.5
 _SEVERAL_PARTS: Final = 4.0
@@ -126,18 +130,21 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     order, fields = query.query.order or "", query.of.shape.fields
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "take": str(query.query.take), "field": field}
-    is_time = field not in fields or fields[field].type == "datetime"
+    kind = fields[field].type if field in fields else "datetime"
+    is_time = kind == "datetime"
     if order.startswith("-") and is_time and partition_known(query):
         better = _NEWEST_FIRST.format(field=field)
         return RULES["client-sort"].finding(severity, query, better=better, pattern="log_tail", **words)
+    if order.startswith("-") and kind in ("int32", "int64"):
+        return RULES["client-sort"].finding(severity, query, better=_HIGHEST_FIRST.format(field=field), **words)
     return RULES["client-sort"].finding(severity, query, **words)
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
-    """Whether the query searches entities by time that are inserted and never updated."""
+    """Whether the query searches entities by nothing but time that are inserted and never updated."""
     fields = query.of.shape.fields
-    ranged = [name for name, how in query.known.items() if how != "="]
-    by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
+    by_time = any(name in fields and fields[name].type == "datetime" for name in query.known)
+    by_time = by_time and "=" not in query.known.values()
     writes = [write.write for write in context.writes_of(query.of)]
     added_only = bool(writes) and all(write.operation != "update" for write in writes)
     return by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
@@ -205,6 +212,7 @@ def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
         return False
     equal = [name for name, how in one.known.items() if how == "="]
     named = all(name in many.of.shape.fields and name not in many.query.known for name in equal)
-    results = many.measured.returned * many.query.rate
-    near = results / _ABOUT <= one.query.rate <= results * _ABOUT
+    # Reads that follow a query have its curve, too
+    rates = ((many.query.rate, one.query.rate), (many.query.busiest, one.query.busiest))
+    near = all(1 / _ABOUT <= calls / (many.measured.returned * rate) <= _ABOUT for rate, calls in rates if rate)
     return bool(equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near

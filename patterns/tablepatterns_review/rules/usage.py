@@ -11,8 +11,8 @@ from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from ..design.model import Access, DeclaredSet, Field
-from ..model import Finding, Severity
-from ..planner import mistakes_of
+from ..plans.planner import mistakes_of
+from ..result import Finding, Severity
 from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
 from .rule import RULES, entities, listed, part_of, severity_of
 

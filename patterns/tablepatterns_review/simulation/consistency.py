@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ..capacity.load import ROUND_TRIP, touched, via_of
+from ..capacity.load import via_of
 from ..design.model import DeclaredSet, Query, Write
+from ..design.writes import ROUND_TRIP, touched
 from ..kinds import kind_of
-from ..model import Consistency, Measured, Simulation, Step, Walkthrough
+from ..result import Consistency, Measured, Simulation, Step, Walkthrough
 from ..rules.consistency import REPLICATED
 from .simulate import COMPLETED, LEASE, UNCHANGED
 

@@ -12,11 +12,11 @@ from tablepatterns.edm import Ticks, ordinal
 from tablepatterns.figures import count
 from tablepatterns.key import Key
 
+from ..design.key_parts import pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design
-from ..key_parts import pieces_of, pieces_of_key
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
-from ..model import RowKind, StoredRow, StoredTable
+from ..result import RowKind, StoredRow, StoredTable
 from .recorder import RowKeys
 
 _LONGEST_VALUE: Final = 24

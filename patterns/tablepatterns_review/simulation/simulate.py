@@ -14,11 +14,12 @@ from tablepatterns_explore.choice import Chance
 from tablepatterns_explore.digest import Stamps
 from tablepatterns_explore.snapshot import Saved, Snapshots
 
+from ..design.distribution import scaled_results
 from ..design.model import DAY, DeclaredSet, Design, Query, Write
-from ..estimate import PAGE_READS
 from ..kinds import kind_of
 from ..kinds.periods import Periods
-from ..measure.account import SampleAccount, SampleDesign, rejection, sample_design, set_up
+from ..kinds.recipes import rejection
+from ..measure.account import SampleAccount, SampleDesign, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
     atomic_writes,
@@ -28,10 +29,11 @@ from ..measure.measure import (
     with_implied_writes,
 )
 from ..measure.questions import sample_call
-from ..measure.sample import NOW, scaled_results
+from ..measure.sample import NOW
 from ..measure.writes import Part, Source, execute, recover
-from ..model import Simulation, Step, Walkthrough
-from ..planner import best_way
+from ..plans.estimate import PAGE_READS
+from ..plans.planner import best_way
+from ..result import Simulation, Step, Walkthrough
 from .recorder import Contents, InTurn, Recorder, RowKeys, Sent, contents_of
 from .rows import stored_tables
 

@@ -35,7 +35,7 @@ from differential.exclusions import Case, Exclusions
 from differential.raw_responses import is_about_text
 from tablepatterns.limits import MAX_ACCESS_POLICIES, MAX_BREAK_PERIOD
 from tablepatterns_engine.blobs.blob import Kind
-from tablepatterns_engine.blobs.leases import INFINITE
+from tablepatterns_engine.blobs.leases import INFINITE, State
 
 EXCLUSIONS: Final = Exclusions()
 
@@ -89,9 +89,9 @@ def _lists_blocks(operation: Operation) -> bool:
     return isinstance(operation, GetBlockList) and operation.terms.lease is None
 
 
-@EXCLUSIONS.withhold("keeps staged blocks when the blob is written as a whole", rejected=False)
+@EXCLUSIONS.withhold("keeps staged blocks when the blob is written as a whole, or deleted", rejected=False)
 def staged_blocks_beside(operation: Operation, before: Homes) -> bool:
-    return isinstance(operation, (PutBlob, Copy)) and bool(_found(operation, before).staged)
+    return isinstance(operation, (PutBlob, Copy, Delete)) and bool(_found(operation, before).staged)
 
 
 @EXCLUSIONS.withhold(
@@ -146,6 +146,23 @@ def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
     return target.lease.state(now).locked and target.lease.duration != INFINITE
 
 
+@EXCLUSIONS.withhold("keeps a broken or expired lease when a copy replaces the blob", rejected=False)
+def copy_onto_a_past_lease(operation: Operation, before: Homes) -> bool:
+    # https://learn.microsoft.com/rest/api/storageservices/lease-blob: a write without a lease id makes it available
+    return isinstance(operation, Copy) and _has_past_lease(operation, before)
+
+
+@EXCLUSIONS.withhold("makes a broken or expired lease available when a block is staged", rejected=False)
+def block_beside_a_past_lease(operation: Operation, before: Homes) -> bool:
+    # The same page: the id is kept until the blob is modified, and a staged block does not modify it
+    return isinstance(operation, PutBlock) and _has_past_lease(operation, before)
+
+
+def _has_past_lease(operation: OfBlob, before: Homes) -> bool:
+    blob = _found(operation, before).blob
+    return blob is not None and blob.lease.state(before[operation.place.container].now) in (State.BROKEN, State.EXPIRED)
+
+
 @EXCLUSIONS.withhold("accepts any break period of a lease", rejected=True)
 def long_break(operation: Operation, before: Homes) -> bool:
     lease = operation.lease if isinstance(operation, (LeaseBlob, LeaseContainer)) else None
@@ -184,6 +201,13 @@ def content_of_an_append_blob(case: Case) -> bool:
         isinstance(case.operation, PutBlob) and case.operation.kind == "AppendBlob" and case.operation.content
     )
     return bool(with_content) and case.rejected_alike and case.azurite.code == "InvalidOperation"
+
+
+@EXCLUSIONS.excuse("rejects the deletion of a snapshot with its snapshots as InvalidOperation")
+def snapshots_of_a_snapshot(case: Case) -> bool:
+    # The service's answer: https://github.com/Azure/azure-sdk-for-java/issues/84
+    both = isinstance(case.operation, Delete) and case.operation.snapshot is not None and case.operation.snapshots
+    return bool(both) and case.rejected_alike and case.azurite.code == "InvalidOperation"
 
 
 @EXCLUSIONS.excuse("rejects a block id that is too long as OutOfRangeInput")
@@ -243,10 +267,10 @@ def options_of_a_list(case: Case) -> bool:
     return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(attribute))
 
 
-@EXCLUSIONS.excuse("rejects a page size of zero or less without a code")
+@EXCLUSIONS.excuse("rejects a page size of zero or less first, and without a code")
 def code_of_a_number(case: Case) -> bool:
     limit = case.operation.limit if isinstance(case.operation, (ListBlobs, ListContainers)) else None
-    return limit is not None and limit < 1 and case.rejected_alike and case.azurite.code is None
+    return limit is not None and limit < 1 and case.both_reject and case.azurite == Rejected(400, None)
 
 
 @EXCLUSIONS.excuse("states that a copy is not incremental")
@@ -262,11 +286,12 @@ def encryption_of_a_copy(case: Case) -> bool:
     return case.part == "rows" and case.member == "ServerEncrypted" and case.azurite is MISSING
 
 
-@EXCLUSIONS.excuse("omits snapshots that do not fit on the page of their blob")
+@EXCLUSIONS.excuse("omits a blob or its snapshots if they do not fit on one page together")
 def snapshots_over_pages(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs) or "snapshots" not in (case.operation.include or ""):
         return False
-    left_out = case.part == "rows" and len(case.path) == 2 and len(case.member) > 2 and case.azurite is MISSING
+    is_omitted = case.part == "rows" and len(case.path) == 2 and case.azurite is MISSING
+    left_out = is_omitted and bool(found_at(Place(case.operation.container, case.member[1]), case.before).snapshots)
     return case.operation.limit is not None and (left_out or case.part in ("pages", "sizes"))
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.table_requests import JSON, Wire, attempt, entity_path
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.errors import ServiceError
-from tablepatterns_engine.tables.entity_api import read_token, write_token
+from tablepatterns_engine.http.headers import read_token, write_token
 from tablepatterns_engine.tables.service import Operation
 
 INVALID = (400, "InvalidInput", "One of the request inputs is not valid.")

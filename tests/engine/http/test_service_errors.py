@@ -10,8 +10,11 @@ from defusedxml.ElementTree import fromstring
 from support.table_requests import JSON, Wire, entity_path
 from tablepatterns.edm import Ticks
 from tablepatterns_engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
-from tablepatterns_engine.http.errors import ErrorWriter
 from tablepatterns_engine.http.headers import http_date, seven_digits
+from tablepatterns_engine.http.message import Request
+from tablepatterns_engine.http.permissions import Owner
+from tablepatterns_engine.tables.call import TableCall
+from tablepatterns_engine.tables.errors import settings_error, xml_error
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
 MISSING = entity_path("a", "b")
@@ -47,10 +50,11 @@ def test_the_option_format_decides_on_errors_too(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("value", ["<&>", "\x00\x1f", "\ud800\uffff", "é🛫"])
-def test_a_text_with_anything_in_it_is_still_xml(value: str) -> None:
+def test_a_text_with_anything_in_it_is_still_xml(value: str, wire: Wire) -> None:
     error = ServiceError(PARAMETER_OUT_OF_RANGE.format(name="RowKey", value=value))
-    errors = ErrorWriter("id", Ticks.parse("2014-08-22"))
-    for response in (errors.in_xml(error), errors.of_service(error)):
+    moment = Ticks.parse("2014-08-22")
+    call = TableCall(wire.engine, wire.engine.tables, Request("GET", "/", {}), "id", moment, lambda _: Owner())
+    for response in (xml_error(error, call), settings_error(error, call)):
         message = fromstring(response.body).findtext(f"{METADATA}message")
         shown = "".join("?" if each in "\x00\x1f\ud800\uffff" else each for each in value)
         stamp = "RequestId:id\nTime:2014-08-22T00:00:00.0000000Z"

@@ -11,7 +11,7 @@ from azure.data.tables import TableServiceClient
 
 from support.table_requests import JSON, Wire
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.tables.entity_api import write_token
+from tablepatterns_engine.http.headers import write_token
 
 BASE = "https://contoso.table.core.windows.net"
 

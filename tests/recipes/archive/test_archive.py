@@ -136,23 +136,6 @@ async def test_a_key_of_instants_and_ids_is_found_again(
 # ------------------------------------------------------------------ while others write
 
 
-@pytest.mark.guide("G-158")
-@pytest.mark.parametrize("word", ["insert", "delete"])
-async def test_a_change_between_fetch_and_delete_is_archived_too(
-    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch, word: str
-) -> None:
-    async def marry() -> None:
-        def change(entity: Any) -> None:
-            entity["LastName"] = "Smith"
-
-        await current.update(change, **ID)
-
-    await archive.archive(await current.insert(jones()))
-    interrupt(monkeypatch, archive._there if word == "insert" else archive._here, word, marry)
-    assert await work(archive) == Report(received=1, handled=1)
-    assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
-
-
 @pytest.mark.guide("G-151", "G-159")
 async def test_between_insert_and_delete_the_entity_is_in_both_places(
     current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
@@ -166,23 +149,6 @@ async def test_between_insert_and_delete_the_entity_is_in_both_places(
     interrupt(monkeypatch, archive._here, "delete", look)
     await work(archive)
     assert seen == [(jones(), jones())]
-
-
-async def test_a_late_worker_does_not_overwrite_a_newer_move(
-    storage: Any, current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def change_and_move() -> None:
-        def change(entity: Any) -> None:
-            entity["LastName"] = "Smith"
-
-        await current.update(change, **ID)
-        await archive.archive(ID)
-        assert (await work(archive)).handled == 1
-
-    await archive.archive(await current.insert(jones()))
-    interrupt(monkeypatch, archive._there, "insert", change_and_move)
-    assert await work(archive) == Report(received=1, handled=1)
-    assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -202,21 +168,6 @@ async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
     await current.insert(jones())
     await first(ID)
     interrupt(monkeypatch, store, word, move)
-    await work(archive)
-    held = [await current.get(**ID), await archive.get(**ID)]
-    assert [each for each in held if each is not None] == [jones()]
-
-
-async def test_a_copy_that_another_worker_used_is_not_deleted(
-    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def move() -> None:
-        await archive.archive(ID)
-        await work(archive)
-
-    await archive._there.insert(KEYS, {"LastName": "Jones"})
-    await archive.restore(ID)
-    interrupt(monkeypatch, archive._there, "delete", move)
     await work(archive)
     held = [await current.get(**ID), await archive.get(**ID)]
     assert [each for each in held if each is not None] == [jones()]

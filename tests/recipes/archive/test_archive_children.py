@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.archive_moves import PLACES, Work, interrupt
+from support.archive_moves import PLACES, Work
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from tablepatterns import Archive, BlobArchive, EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
 from tablepatterns.errors import BadDesign
@@ -62,19 +62,6 @@ async def test_a_department_is_archived_with_its_employees_and_restored_with_the
     assert (await here(family), await there(family)) == (DEPARTED, NONE)
 
 
-@pytest.mark.parametrize("word", ["insert", "delete"])
-async def test_a_child_that_arrives_while_the_move_runs_is_moved_too(
-    family: Family, work: Work, monkeypatch: pytest.MonkeyPatch, word: str
-) -> None:
-    async def hire() -> None:
-        await family.employees.insert(employee(300))
-
-    await family.archive.archive(await fill(family, *NUMBERS))
-    interrupt(monkeypatch, family.archive._there if word == "insert" else family.archive._here, word, hire)
-    assert await work(family.archive) == Report(received=1, handled=1)
-    assert (await here(family), await there(family)) == (NONE, (DEPARTED[0], [*NUMBERS, 300]))
-
-
 async def test_a_child_that_comes_after_the_move_is_moved_when_it_is_asked_for_again(
     family: Family, work: Work
 ) -> None:
@@ -85,14 +72,6 @@ async def test_a_child_that_comes_after_the_move_is_moved_when_it_is_asked_for_a
     await family.archive.archive(SALES)
     assert await work(family.archive) == Report(received=1, handled=1)
     assert (await here(family), await there(family)) == (NONE, (DEPARTED[0], [*NUMBERS, 300]))
-
-
-async def test_a_message_that_is_delivered_twice_moves_the_family_once(family: Family, work: Work) -> None:
-    department = await fill(family, *NUMBERS)
-    for _ in range(2):
-        await family.archive.archive(department)
-    assert await work(family.archive) == Report(received=2, handled=2)
-    assert (await here(family), await there(family)) == (NONE, DEPARTED)
 
 
 async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_stay(

@@ -10,7 +10,7 @@ from tablepatterns import InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.capacity.price import with_costs
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns_review.model import (
+from tablepatterns_review.result import (
     AccountLoad,
     Bill,
     BillLine,

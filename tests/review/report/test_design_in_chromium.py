@@ -15,9 +15,9 @@ from review.report.test_in_chromium import BEYOND, brightness
 from support.browser import WatchedPage, chromium
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns_review import Design, Field, Query, Shape, declare_set, read_design, review
-from tablepatterns_review.model import Walkthrough
 from tablepatterns_review.report import html
 from tablepatterns_review.report.formatting import plain
+from tablepatterns_review.result import Walkthrough
 
 pytestmark = pytest.mark.browser
 DOCS = Path(__file__).parents[3] / "docs" / "reviews"

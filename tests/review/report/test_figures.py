@@ -14,8 +14,8 @@ from review.report.test_text import printed
 from review.rules.made import EMPLOYEES, found
 from tablepatterns import figures
 from tablepatterns.limits import MAX_STRING_BYTES
-from tablepatterns_review.model import LimitUse, Reviewed
 from tablepatterns_review.report import as_json, html, markdown
+from tablepatterns_review.result import LimitUse, Reviewed
 
 SOURCE = Path(__file__).parents[3] / "patterns" / "tablepatterns"
 LARGEST = 2_000_000

@@ -19,7 +19,6 @@ from review.report.sample import HOSTILE, clean, hostile, sample
 from tablepatterns_review.report import html
 from tablepatterns_review.report import html as written
 from tablepatterns_review.report.formatting import effect_of_all, plain
-from tablepatterns_review.report.html import error_page
 from tablepatterns_review.report.tables import sheets
 
 VOID = {"meta", "br", "input"}
@@ -191,9 +190,3 @@ def test_no_name_changes_the_structure_of_a_detailed_page(name: str) -> None:
         tag for tag, _ in detailed_page().tags if tag in tags - {"li"}
     ]
     assert not any(key.startswith("on") for _, attrs in page.tags for key in attrs)
-
-
-def test_a_page_of_errors_shows_them_as_text() -> None:
-    page = Page(error_page(HOSTILE, ["a.toml:1: <script>alert(1)</script>", HOSTILE]))
-    assert (page.open, page.unbalanced) == ([], [])
-    assert [tag for tag, _ in page.tags].count("script") == 1

@@ -8,6 +8,7 @@ from dataclasses import is_dataclass, replace
 from datetime import date
 from enum import Enum
 from math import inf, nan
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -15,10 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.report.sample import HOSTILE, clean, hostile, sample
-from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report import as_json
-from tablepatterns_review.report.json import document, members
+from tablepatterns_review.report.json import SCHEMA, document, members
 from tablepatterns_review.report.json import figure as rounded
+from tablepatterns_review.result import Reviewed
+
+PAGE = Path(__file__).parents[3] / "docs" / "review.md"
 
 
 def faults(value: object, kind: Any, where: str = "") -> list[str]:
@@ -52,8 +55,12 @@ def in_json(kind: Any, origin: Any) -> tuple[type, ...]:
 
 def without_schema(document: dict[str, Any]) -> dict[str, Any]:
     """Return a report without the version of its keys."""
-    assert document.pop("schema") == 3
+    assert document.pop("schema") == SCHEMA
     return document
+
+
+def test_the_documentation_has_the_version_of_the_keys() -> None:
+    assert f'`"schema": {SCHEMA}`' in PAGE.read_text(encoding="utf-8")
 
 
 def test_every_report_is_as_the_schema_says() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.console import Console
 
 from review.report.sample import HOSTILE, clean, hostile, sample
-from tablepatterns_review.model import Reviewed
 from tablepatterns_review.report import text
 from tablepatterns_review.report.formatting import plain
+from tablepatterns_review.result import Reviewed
 
 KEPT = Path(__file__).with_name("sample.txt")
 WIDTH = 100

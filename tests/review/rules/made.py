@@ -9,7 +9,7 @@ from datetime import date
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns_review.model import (
+from tablepatterns_review.result import (
     AccountLoad,
     Bill,
     BillLine,

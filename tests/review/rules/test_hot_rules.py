@@ -12,7 +12,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns_review import Design, PriceTable, Retention, declare_set
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns_review.measure.measure import Measurements
-from tablepatterns_review.model import AccountLoad, Severity
+from tablepatterns_review.result import AccountLoad, Severity
 from tablepatterns_review.reviewer import without_advice
 
 HIRE = Write("hire", "insert", rate=0.0001, peak=3000)
@@ -52,6 +52,27 @@ class TestAHotPartition:
         heat = hot("Employees", 6000, partition="2014-08-22T12", follows_time=True)
         (one,) = found(done(BY_HOUR, HIRE), heats=[heat])
         assert (one.rule, one.pattern) == ("prepend-append", "partition_spread")
+
+    @pytest.mark.guide("G-106", "G-250")
+    @pytest.mark.parametrize(
+        ("partition", "row", "is_flagged"),
+        [
+            ("{At:%Y-%m-%dT%H}", "{EntryId:uuid}", True),
+            ("{At:ticks}", "{EntryId:uuid}", True),
+            ("log_{At:inverted}", "{EntryId:uuid}", True),
+            ("{Source}_{EntryId:uuid}", "{At:%Y-%m-%dT%H}", False),
+            ("{Source}_{At:%Y-%m-%dT%H}", "{EntryId:uuid}", False),
+            ("{At:%Y-%m-%d}_{Source}", "{EntryId:uuid}", False),
+        ],
+    )
+    def test_of_time_alone_is_prepend_append(self, partition: str, row: str, is_flagged: bool) -> None:
+        log = EntitySet(connect(), "Log", Key(partition, row))
+        fields = {"At": Field("datetime", order="rising"), "EntryId": Field("guid"), "Source": Field(distinct=10_000)}
+        writes = [Write("log", "insert", rate=5_000, writers=50)]
+        shape = Shape("Entry", 1_000_000, fields, growth=5_000 * 31_557_600)
+        declared = declare_set(log, shape=shape, writes=writes, retention=Retention(30, "entity"))
+        _, reviewed = without_advice(Design("Log", (declared,)), PriceTable.default(), Measurements())
+        assert ("prepend-append" in {finding.rule for finding in reviewed.findings}) is is_flagged
 
     def test_of_a_log_that_is_read_by_time_belongs_in_blobs(self) -> None:
         heat = hot("Employees", 6000, follows_time=True)
@@ -114,6 +135,17 @@ class TestTheAccount:
         (one,) = found(sets=[EMPLOYEES], account=load)
         assert (one.rule, one.subject) == ("account-target", "account")
         assert "150% of its target" in one.says
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [(400_000_000, ["hot-partition"]), (40_000_000_000, ["hot-partition", "large-partition"])]
+)
+def test_a_hot_partition_is_large_too_only_from_a_warning_on(count: int, expected: list[str]) -> None:
+    large = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=count))
+    call, about = done(large, replace(HIRE, peak=3_000)), ("hot-partition", "large-partition")
+    assert {rule for rule, _ in reported(found(call))}.intersection(about) == {"large-partition"}
+    rules = {rule for rule, _ in reported(found(call, heats=[hot("Employees", 6000)]))}
+    assert sorted(rules.intersection(about)) == expected
 
 
 def test_two_sets_of_one_table_are_hot_by_the_one_that_does_more() -> None:

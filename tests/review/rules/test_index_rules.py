@@ -11,7 +11,7 @@ from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex,
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
 BY_NAME = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")

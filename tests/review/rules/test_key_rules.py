@@ -15,7 +15,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review import Design, review
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 
 def made(key: Key, count: int = 1000, growth: float = 0.0, **fields: Field) -> DeclaredSet:
@@ -246,6 +246,21 @@ def test_a_few_expected_collisions_of_many_entities_are_no_finding() -> None:
     for values, expected in ((24_500_000, []), (10_000, [Severity.SERIOUS])):
         own = made(Key("{A}", "{B}"), count=75_000_000, A=Field(distinct=values), B=Field(distinct=values))
         assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(800_000_000, []), (100_000_000_000, [Severity.SERIOUS])])
+def test_a_combination_of_references_occurs_once_unless_there_are_too_few(count: int, expected: list[Severity]) -> None:
+    """A learner has one level in each skill of a course."""
+    fields = {"Learner": Field(distinct=40_000_000), "Course": Field(distinct=40, skew=1.0)}
+    own = made(Key("{Learner}", "{Course}_{Skill}"), count=count, Skill=Field(distinct=120), **fields)
+    assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize("title", ["Title", "PageTitle", "Url"])
+def test_text_that_may_contain_a_slash_is_escaped_in_a_key(title: str) -> None:
+    for spec, expected in (("", [("unsafe-key", "Things")]), (":escape", [])):
+        own = made(Key("{Wiki}", f"{{{title}{spec}}}"), Wiki=Field(distinct=9), **{title: Field(size=30)})
+        assert reported(found(sets=[own])) == expected
 
 
 @pytest.mark.parametrize(("row", "expected"), [("{User}", []), ("{First}_{Last}", [Severity.SERIOUS])])

@@ -13,7 +13,7 @@ from tablepatterns.catalog import entry
 from tablepatterns.figures import number
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns_review.model import LimitUse, Severity
+from tablepatterns_review.result import LimitUse, Severity
 from tablepatterns_review.rules import RULES, Rule
 from tablepatterns_review.rules.context import HEAVY, NOTICEABLE, SLOW
 
@@ -137,10 +137,12 @@ class TestAJoin:
     )
     LIST = Query("posts", {"Reader": "="}, rate=10)
 
-    def joined(self, rate: float, returned: float = 50, authors: int = 2000) -> list[tuple[str, str | None, Severity]]:
+    def joined(
+        self, rate: float, returned: float = 50, authors: int = 2000, peak: float | None = None
+    ) -> list[tuple[str, str | None, Severity]]:
         of = replace(self.AUTHORS, shape=replace(self.AUTHORS.shape, count=authors))
         many = asked(self.POSTS, self.LIST, QueryClass.PARTITION_SCAN, examined=returned, returned=returned)
-        one = asked(of, Query("author", {"AuthorId": "="}, rate=rate))
+        one = asked(of, Query("author", {"AuthorId": "="}, rate=rate, peak=peak))
         return [(each.rule, each.pattern, each.severity) for each in found(many, one)]
 
     def test_of_one_read_for_each_result_is_reported(self) -> None:
@@ -156,6 +158,10 @@ class TestAJoin:
     @pytest.mark.parametrize("rate", [249, 1001])
     def test_is_none_if_the_rates_do_not_fit(self, rate: float) -> None:
         assert self.joined(rate) == []
+
+    @pytest.mark.parametrize(("peak", "expected"), [(1000, ["join-one-by-one"]), (1001, [])])
+    def test_is_none_if_the_peaks_do_not_fit(self, peak: float, expected: list[str]) -> None:
+        assert [rule for rule, _, _ in self.joined(500, peak=peak)] == expected
 
     def test_is_none_of_a_few_results(self) -> None:
         assert self.joined(40, returned=4) == []

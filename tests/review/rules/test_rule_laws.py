@@ -11,7 +11,7 @@ from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartit
 from tablepatterns.catalog import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns_review.model import Finding, Measured, Severity
+from tablepatterns_review.result import Finding, Measured, Severity
 from tablepatterns_review.rules import RULES
 
 KEYS = [

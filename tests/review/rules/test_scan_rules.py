@@ -11,7 +11,7 @@ from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, K
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
 from tablepatterns_review.measure.measure import measure
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 BY_AGE = Query("by age", {"Age": "="}, rate=1.0)
 
@@ -243,6 +243,12 @@ class TestAnOrder:
         (one,) = found(asked(self.ENTRIES, query, QueryClass.PARTITION_SCAN, examined=100, returned=10))
         assert (one.rule, one.pattern) == ("client-sort", "log_tail")
         assert "{At:inverted}" in one.better
+
+    def test_of_a_number_that_falls_needs_one_that_rises(self) -> None:
+        """No format of a key sorts numbers in descending order, so no index by the number itself helps."""
+        query = Query("oldest", {"Department": "="}, order="-Age", take=3, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500, returned=3))
+        assert one.better.startswith("Store a number that falls as Age rises")
 
     @pytest.mark.parametrize("order", ["Age", "-Age", "HiredAt"])
     def test_of_anything_else_is_that_of_an_index(self, order: str) -> None:

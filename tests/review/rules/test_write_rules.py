@@ -10,7 +10,7 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, reported
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, Key, Summary
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns_review.model import Severity
+from tablepatterns_review.result import Severity
 
 ORDERS = DeclaredSet(
     "Orders",

@@ -26,7 +26,7 @@ from collections import ChainMap
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, cast
+from typing import Any, Generic, NamedTuple, cast
 
 from ...argument_types import checked
 from ...arguments import fields_of
@@ -307,6 +307,13 @@ def _check_target(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) ->
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
 
 
+class Copied(NamedTuple):
+    """The original that a move has copied, and the copy if the move inserted it."""
+
+    original: Snapshot
+    inserted: Snapshot | None
+
+
 @dataclass(frozen=True)
 class Move:
     """One move of an entity between two stores; rejected if it would replace another entity, unless it `overwrites`."""
@@ -321,24 +328,30 @@ class Move:
 
         Cost: a read, an insert and a delete; 3 store calls more if there is a copy already.
         """
-        snapshot = await self.copy(lease)
-        if snapshot is not None:
-            await self.delete(snapshot)
+        copied = await self.copy(lease)
+        if copied is not None:
+            await self.delete(copied)
 
-    async def copy(self, lease: Lease) -> Snapshot | None:
-        """Copy the entity, and return it as it was read; None if there is none."""
+    async def copy(self, lease: Lease) -> Copied | None:
+        """Copy the entity; return None if there is none."""
         snapshot = await self.origin.get(self.keys)
         if snapshot is None:
             return None
         await lease.renew_if_due()
-        if not await self.destination.insert(self.keys, snapshot.properties):
+        inserted = await self.destination.insert(self.keys, snapshot.properties)
+        if inserted is None:
             await self._put_over(snapshot)
-        return snapshot
+        return Copied(snapshot, inserted)
 
-    async def delete(self, snapshot: Snapshot) -> None:
+    async def delete(self, copied: Copied) -> None:
         """Delete the original, on condition that it has not changed since it was read."""
-        if not await self.origin.delete(self.keys, snapshot):
-            raise Overtaken
+        if await self.origin.delete(self.keys, copied.original):
+            return
+        if copied.inserted is not None and await self.origin.get(self.keys) is None:
+            # It was deleted, or moved by another worker and deleted since: the copy was inserted too late. A worker
+            # that relies on the copy has replaced it, and this delete is rejected
+            await self.destination.delete(self.keys, copied.inserted)
+        raise Overtaken
 
     async def _put_over(self, snapshot: Snapshot) -> None:
         copied = await self.destination.get(self.keys)
@@ -385,10 +398,10 @@ class FamilyMove:
     async def attempt(self, lease: Lease) -> None:
         """Move the entity, if there is one, and its children. Cost: a move for each, and two lists of children."""
         first = await self._moves()
-        snapshot = await self.parent.copy(lease)
-        if snapshot is not None:
+        copied = await self.parent.copy(lease)
+        if copied is not None:
             await self._move(first, lease)
-            await self.parent.delete(snapshot)
+            await self.parent.delete(copied)
         while late := await self._moves():
             await self._move(late, lease)
             if await self.parent.origin.get(self.parent.keys) is not None:

@@ -79,8 +79,8 @@ class Store(ABC):
         """Return the entity with these keys, or None."""
 
     @abstractmethod
-    async def insert(self, keys: Keys, properties: Properties) -> bool:
-        """Store an entity; return False, and change nothing, if there is one with these keys."""
+    async def insert(self, keys: Keys, properties: Properties) -> Snapshot | None:
+        """Store an entity, and return it; return None, and change nothing, if there is one with these keys."""
 
     @abstractmethod
     async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
@@ -120,14 +120,14 @@ class Rows(Store):
         properties = {name: value for name, value in own_fields.items() if name not in self._totals}
         return Snapshot(properties, entity.etag or "", entity, is_placeholder=bool(own_fields) and not properties)
 
-    async def insert(self, keys: Keys, properties: Properties) -> bool:
+    async def insert(self, keys: Keys, properties: Properties) -> Snapshot | None:
         try:
-            await self.entities.insert(self._key.parse(*keys) | dict(properties) | self._totals)
+            entity = await self.entities.insert(self._key.parse(*keys) | dict(properties) | self._totals)
         except DuplicateIndexValue:
             raise
         except EntityAlreadyExists:
-            return False
-        return True
+            return None
+        return Snapshot(properties, entity.etag or "", entity)
 
     async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         entity = _row_of(snapshot)
@@ -231,11 +231,12 @@ class BlobArchive(Store):
             return None if content is None else Snapshot(decoded(content, keys, f"blob {name}"), facts.etag)
         raise BlobChanged(f"blob {name!r} was overwritten during each of {_ATTEMPTS} reads; retry")
 
-    async def insert(self, keys: Keys, properties: Properties) -> bool:
-        return await self._upload(keys, properties, ABSENT)
+    async def insert(self, keys: Keys, properties: Properties) -> Snapshot | None:
+        etag = await self._upload(keys, properties, ABSENT)
+        return None if etag is None else Snapshot(properties, etag)
 
     async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
-        return await self._upload(keys, properties, snapshot.version)
+        return await self._upload(keys, properties, snapshot.version) is not None
 
     async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
         try:
@@ -243,13 +244,12 @@ class BlobArchive(Store):
         except BlobChanged:
             return False
 
-    async def _upload(self, keys: Keys, properties: Properties, etag: str) -> bool:
-        content = encoded(keys, properties)
+    async def _upload(self, keys: Keys, properties: Properties, etag: str) -> str | None:
+        content, content_type = encoded(keys, properties), "application/json"
         try:
-            await self._container.upload(self._name(keys), content, etag=etag, content_type="application/json")
+            return await self._container.upload(self._name(keys), content, etag=etag, content_type=content_type)
         except BlobChanged:
-            return False
-        return True
+            return None
 
     def _name(self, keys: Keys) -> str:
         name = self._prefix + name_of(keys)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
 from functools import partial
@@ -22,7 +22,6 @@ from ...entity_set.entity_set import EntitySet
 from ...entity_set.hooks import Selection
 from ...entity_set.internals import adapter_or_none
 from ...entity_set.named_table import check_unnamed
-from ...entity_set.range_query import partitions_of
 from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired, locating
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
@@ -159,8 +158,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         :param place: an aware datetime, `Ticks`, or an entity with the field `at`
         :raises BadKey: it is not an instant
-
-        Guide: high volume delete pattern.
         """
         return self._set(self.period.start(self._moment(place) if isinstance(place, Mapping) else place))
 
@@ -404,41 +401,18 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         The parameters are those of `LogTail.latest`. Guide: high volume delete pattern; log tail pattern.
         """
-        self._check_newest_first(count)
-        key_fields = fields_of(key, partition)
-        self.key.range(key_fields)
-        return await self._newest(await self._periods_to_read(), count, key_fields)
-
-    @recipe
-    async def latest_of_each(
-        self, count: int, partitions: Iterable[Mapping[str, Any]], /, *, max_concurrency: int = 8
-    ) -> list[list[Entity]]:
-        """Return the newest `count` entities of each of several partitions, in the order of `partitions`.
-
-        Cost: 1 transaction to list the tables, and for each partition 1 for each table that is needed.
-
-        The parameters are those of `LogTail.latest_of_each`. The errors are those of `latest`. Guide: high volume
-        delete pattern; log tail pattern.
-        """
-        partition_fields = partitions_of(self.key, partitions, max_concurrency)
-        self._check_newest_first(count)
-        starts = await self._periods_to_read() if partition_fields else []
-        reads = (self._newest(starts, count, fields) for fields in partition_fields)
-        return await self.account.gather(*reads, max_concurrency=max_concurrency, independent=True)
-
-    def _check_newest_first(self, count: int) -> None:
         check_least("count", count, 0)
         check_key_order(self.account, "the newest ones are the first")
         if not self._newest_first:
             rule = f"the RowKey {self.key.row_template!r} does not sort newest first"
             raise BadInput("latest", count, rule, f"use a LogTail, or start the RowKey with {{{self.at}:inverted}}")
-
-    async def _newest(self, starts: Sequence[datetime], count: int, partition: Mapping[str, Any]) -> list[Entity]:
+        key_fields = fields_of(key, partition)
+        self.key.range(key_fields)
         entities: list[Entity] = []
-        for start in reversed(starts):
+        for start in reversed(await self._periods_to_read()):
             if len(entities) >= count:
                 break
-            entities += await self._entity_set(start).take(count - len(entities), partition)
+            entities += await self._entity_set(start).take(count - len(entities), key_fields)
         return entities
 
     # -- data series
@@ -489,8 +463,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         :param earliest: an instant in the first period; None for the oldest
         :param latest: an instant in the last period; None for the newest
-
-        Guide: high volume delete pattern.
         """
         first = self._retention.first_kept(self.account.now())
         return [start for start in await self._existing(earliest, latest) if start >= first]
@@ -522,8 +494,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         :param now: drop only what had expired at this time in the past, to allow for clock skew between writers
         :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant
-
-        Guide: high volume delete pattern.
         """
         return [await self.drop(start) for start in await self.expired(now)]
 
@@ -532,23 +502,9 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         """Drop the table of one expired period, if it exists, and return its name. Cost: 1 transaction.
 
         :raises BadInput: the period has not expired, so a write would create its table again
-
-        Guide: high volume delete pattern.
         """
         table = self._set(self.period.start(moment)).table
         await table.drop()
-        return table.name
-
-    @recipe
-    async def prepare_next(self) -> str:
-        """Create the table of the next period in advance, and return its name.
-
-        The service takes a while to spread the partitions of a new table over its nodes. Cost: 1 transaction.
-
-        Guide: high volume delete pattern (throttling of a new table).
-        """
-        table = self._set(self.period.shifted(self.period.start(self.account.now()), 1)).table
-        await table.create()
         return table.name
 
     async def _periods_to_read(

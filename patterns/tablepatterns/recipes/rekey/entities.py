@@ -131,7 +131,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     drop_table = _rejected("programs still use both tables", "use clean_up(drop_table=True) of the Rekey")
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("backfilling", "derived", "key", "schema", "table"):
+        if name in ("backfilling", "derived", "key", "table"):
             raise AttributeError(f"the entities of a move have no {name!r}; use old_set.{name} or new_set.{name}")
 
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

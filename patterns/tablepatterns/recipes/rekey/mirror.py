@@ -44,7 +44,7 @@ class Mismatch(Enum):
     NO_KEY = "no key"
     """The other table cannot store the entity, because a field of its key is missing or invalid."""
     REJECTED = "rejected"
-    """The other set rejects the copy, such as by its schema or a unique index."""
+    """The other set rejects the copy, such as by a unique index."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,13 @@
 """Read Azure Monitor's resource logs of the Table service into a table of requests, with DuckDB.
 
 A diagnostic setting writes JSON lines, with fields such as `operationName` and a `properties` object. Log Analytics
-exports the table `StorageTableLogs` as CSV or JSON, with flat columns such as `OperationName`.
+exports the table `StorageTableLogs` as CSV or JSON lines, with flat columns such as `OperationName`.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from ...errors import BadInput
 from ...extras import importing
@@ -34,10 +32,8 @@ _LONGEST: Final = 1 << 24
 """The length from which a record must be damaged: its end is missing."""
 _MEMORY: Final = "512MB"
 """What DuckDB keeps in memory; the rest is in the temporary folder."""
-_CHUNK: Final = 1 << 20
 _START: Final = 1 << 16
 _ROWS: Final = 100
-_BETWEEN: Final = re.compile(r"[\s,]*")
 _OPEN_QUOTES: Final = "SELECT count(*) > 0 FROM reject_errors WHERE error_type = 'UNQUOTED VALUE'"
 _UNREADABLE: Final = (EOFError, OSError, zlib.error)
 # The columns of a request, its fields as written by a diagnostic setting, and the columns of StorageTableLogs
@@ -107,7 +103,7 @@ class Skipped:
     """The records that are not requests to the Table service.
 
     :param unreadable: records that are damaged, too long, or have no valid time, operation or number
-    :param first: the position of the first of these, as file:line, or file:element of a JSON array
+    :param first: the position of the first of these, as file:line
     :param others: requests to other services
     """
 
@@ -154,9 +150,9 @@ def requests_table(
 ) -> Generator[DuckDBPyConnection, None, None]:
     """Load the requests of log files into the table `requests` of a database in a temporary folder.
 
-    A file holds JSON lines, a JSON array, or CSV with a header; one named `.gz` is decompressed. DuckDB reads it with
-    512 MB of memory at most. Damaged records, and those over 16 MiB, are skipped and counted, since the file of the
-    current hour often ends in one.
+    A file holds JSON lines, or CSV with a header; one named `.gz` is decompressed. DuckDB reads it with 512 MB of
+    memory at most. Damaged records, and those over 16 MiB, are skipped and counted, since the file of the current hour
+    often ends in one.
 
     :param on_read: called after each file with the number of bytes that it has
     """
@@ -190,13 +186,8 @@ class _Reader:
         """Load a file; if DuckDB rejects it as a whole, load its readable lines."""
         start = _start(path)
         if start.startswith("["):
-            with (
-                io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="replace") as source,
-                self._copy.open("w", encoding="utf-8", newline="\n") as copy,
-            ):
-                self._copy_elements(source, copy, path)
-            self._load_json(self._copy, path)
-            return
+            rule = "it is a JSON array, and records are read line by line"
+            raise BadInput("logs", str(path), rule, "write each element to a line: jq -c '.[]'")
         columns = _csv_columns(path, start) if start and not start.startswith("{") else None
         try:
             self._load_csv(path, path, *columns) if columns else self._load_json(path, path)
@@ -286,30 +277,6 @@ class _Reader:
         except _UNREADABLE:
             self._skipped.add(path, number + 1)
 
-    def _copy_elements(self, source: TextIO, copy: TextIO, path: Path) -> None:
-        """Copy each element of a JSON array to a line, up to where the file is damaged."""
-        # Numbers stay text: Python limits the digits of an integer
-        decode = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
-        remainder, number = source.read(_CHUNK).lstrip(), 1
-        at = 1
-        while True:
-            at = _BETWEEN.match(remainder, at).end()  # type: ignore[union-attr]
-            if remainder.startswith("]", at):
-                return
-            try:
-                _, end = decode(remainder, at)
-            except (ValueError, RecursionError):
-                remainder, chunk, at = remainder[at:], "", 0
-                with suppress(*_UNREADABLE):
-                    chunk = source.read(_CHUNK) if len(remainder) < _LONGEST else ""
-                if not chunk:
-                    self._skipped.add(path, number)
-                    return
-                remainder += chunk
-                continue
-            copy.write(remainder[at:end].replace("\n", " ").replace("\r", " ") + "\n")
-            at, number = end, number + 1
-
 
 def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path)) if path.suffix == _COMPRESSED else path.open("rb")
@@ -344,6 +311,6 @@ def _csv_columns(path: Path, header: str) -> tuple[dict[str, int], int]:
         names = [name.strip().removesuffix(" [UTC]") for name in next(csv.reader([header]))]
     if not {"TimeGenerated", "OperationName"} <= set(names):
         rule = "this first line names no columns TimeGenerated and OperationName"
-        hint = "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON"
+        hint = "give resource logs as JSON lines, or StorageTableLogs as CSV or JSON lines"
         raise BadInput(str(path), header.strip(), rule, hint)
     return {name: number for number, name in enumerate(names)}, len(names)

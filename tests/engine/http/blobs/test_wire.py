@@ -97,6 +97,19 @@ def test_the_code_of_a_malformed_snapshot_is_only_in_the_body(wire: BlobWire) ->
     assert "x-ms-error-code" not in response.headers
 
 
+def test_the_snapshots_of_a_snapshot_cannot_be_deleted(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    moment = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    error = wire.error("DELETE", f"/photos/b?snapshot={moment}", {"x-ms-delete-snapshots": "only"})
+    assert (error.status, error.code) == (400, "InvalidQueryParameterValue")
+    assert error.details == {
+        "QueryParameterName": "snapshot",
+        "QueryParameterValue": moment,
+        "Reason": "This operation is only allowed on the root blob. Snapshot should not be provided.",
+    }
+    assert wire.send("HEAD", f"/photos/b?snapshot={moment}").status == 200
+
+
 def test_what_the_engine_cannot_keep_is_disabled_in_the_properties(wire: BlobWire) -> None:
     body = wire.send("GET", "/?restype=service&comp=properties").body
     for name in (b"DeleteRetentionPolicy", b"StaticWebsite"):

@@ -46,7 +46,7 @@ class DataFrame:
     def _repr_html_(self) -> str:
         return f"<p>{len(self._rows)} rows</p>"
 
-    def rename(self, columns: dict[str, str]) -> DataFrame:
+    def astype(self, dtype: str) -> DataFrame:
         return self
 
 

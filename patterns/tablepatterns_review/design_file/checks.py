@@ -22,12 +22,12 @@ from tablepatterns.key import Key
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.storage import connect
 
-from ..key_parts import Piece, pieces_of_key
+from ..design.distribution import values_in
+from ..design.key_parts import Piece, pieces_of_key
+from ..design.model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 from ..kinds import kind_of
-from ..measure.account import archive_of, create_sets, number_of_tables, rejection
-from ..measure.sample import values_in
+from ..kinds.recipes import archive_of, create_sets, number_of_tables, rejection
 from ..toml_file import TomlPath, meant
-from .model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),

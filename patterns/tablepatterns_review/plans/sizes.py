@@ -19,8 +19,8 @@ from tablepatterns.key import Key
 from tablepatterns.limits import MAX_CUSTOM_PROPERTIES
 from tablepatterns.write_id import MAX_WRITE_IDS
 
+from ..design.key_parts import Piece, pieces_of
 from ..design.model import DeclaredSet, Field, FieldType
-from ..key_parts import Piece, pieces_of
 from ..kinds import kind_of
 
 _FIXED: Final[Mapping[FieldType, tuple[int, int, int]]] = {

@@ -12,7 +12,7 @@ from typing import Final
 from tablepatterns.key import Key
 from tablepatterns.key.formats import format_of
 
-from .design.model import DAY
+from .model import DAY
 
 
 @dataclass(frozen=True)

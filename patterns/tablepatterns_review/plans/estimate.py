@@ -12,10 +12,7 @@ from tablepatterns.entity_set.derived import RowProfile
 from tablepatterns.filters import Comparison, Filter, QueryClass, classify, parse, point_keys
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
-from .design.model import DeclaredSet, Design, Query, Shape
-from .key_parts import pieces_of
-from .kinds import kind_of
-from .measure.sample import (
+from ..design.distribution import (
     RANGE_SHARE,
     asked_values,
     equal,
@@ -26,6 +23,9 @@ from .measure.sample import (
     values_in,
     values_of,
 )
+from ..design.key_parts import pieces_of
+from ..design.model import DeclaredSet, Design, Query, Shape
+from ..kinds import kind_of
 from .planner import Way, mistakes_of, names_period, terms_of
 
 _NEVER: Final = ("eq", "gt", "ge")
@@ -161,6 +161,8 @@ class SizedDesign:
         mistakes = [comparison for comparison, _ in mistakes_of(declared_set, query.filter or "true")]
         if any(comparison in terms_of(expression) and comparison.operator in _NEVER for comparison in mistakes):
             return 0.0
+        if query.results is not None:
+            return min(rows, query.results)
         shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
         equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
         if "RowKey" in equal_names and "PartitionKey" not in equal_names:

@@ -9,8 +9,8 @@ from typing import Any
 from tablepatterns.errors import BadInput
 from tablepatterns.recipe import Pattern, set_profile_of
 
-from ..kinds import KINDS
-from .model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from ..design.model import Access, ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
+from . import KINDS
 
 
 def declare_set(
@@ -48,25 +48,23 @@ def declare_set(
         rule = f"a {type(entities).__name__} holds no set of entities"
         kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
         raise BadInput("entities", entities, rule, f"give {kinds}")
-    declared_set = KINDS[set_profile.pattern].declare(set_profile)
-    return replace(
-        declared_set,
-        name=name or declared_set.table,
-        shape=_with_log_fields(shape, declared_set),
-        queries=tuple(queries),
-        writes=tuple(writes),
-        retention=retention or declared_set.retention,
-        access=tuple(access),
-        archive=archive,
+    settings, kept = set_profile.settings, KINDS[set_profile.pattern].retention(set_profile)
+    if "entry" in settings:
+        # The fields that a log tail adds to each entry, unless declared
+        own = {str(settings["at"]): Field("datetime", order="rising"), str(settings["entry"]): Field("guid")}
+        shape = replace(shape, fields={**own, **shape.fields})
+    return DeclaredSet(
+        name or set_profile.table,
+        set_profile.table,
+        set_profile.key,
+        shape,
+        set_profile.pattern,
+        settings,
+        set_profile.derived,
+        set_profile.mappings,
+        tuple(queries),
+        tuple(writes),
+        retention or kept,
+        tuple(access),
+        archive,
     )
-
-
-def _with_log_fields(shape: Shape, declared_set: DeclaredSet) -> Shape:
-    """Return the shape with the fields that a log tail adds to each entry, unless declared."""
-    if "entry" not in declared_set.settings:
-        return shape
-    own = {
-        str(declared_set.settings["at"]): Field("datetime", order="rising"),
-        str(declared_set.settings["entry"]): Field("guid"),
-    }
-    return replace(shape, fields={**own, **shape.fields})

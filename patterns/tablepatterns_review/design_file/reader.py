@@ -24,15 +24,14 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
+from ..design.model import DeclaredSet, Design, Shape, part_of
 from ..kinds import KINDS
-from ..measure.account import number_of_tables, recipe_of_set, sample_key
-from ..model import part_of
+from ..kinds.from_sets import declare_set
+from ..kinds.recipes import number_of_tables, recipe_of_set, sample_key
 from ..toml_file import Problem, TomlFile, TomlPath, lines_of, owner_of
 from . import format as tables
 from .checks import faults
 from .corrections import Corrections
-from .from_sets import declare_set
-from .model import DeclaredSet, Design, Shape
 
 __all__ = ["BadDesignFile", "read_design"]
 

@@ -30,15 +30,6 @@ class Severity(IntEnum):
 _HOURS: Final = 24
 
 
-def _json(key: str | None, *, by_name: bool = False) -> Mapping[str, object]:
-    """Return the metadata of a field that has another key in JSON.
-
-    :param key: the key; None if JSON does not have the field
-    :param by_name: whether JSON has only the name of the value, which is a part of the design
-    """
-    return {"json": key, "by_name": by_name}
-
-
 class _Day:
     """The load of a simulated day, by steps of equal length."""
 
@@ -97,8 +88,8 @@ class Measured:
         "transactions_a_month": "transactions_a_month",
     }
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
-    access: Query | Write = field(metadata=_json("name", by_name=True))
+    of: DeclaredSet = field(metadata={"json": "set"})
+    access: Query | Write = field(metadata={"json": "name"})
     how: str
     via: str | None
     query_class: QueryClass | None
@@ -159,7 +150,7 @@ class PartitionLoad(_Day):
 
     table: str
     partition: str
-    rates: tuple[float, ...] = field(metadata=_json(None))
+    rates: tuple[float, ...] = field(metadata={"json": None})
     share: float
 
 
@@ -204,7 +195,7 @@ class AccountLoad(_Day):
     """
 
     step: float
-    rates: tuple[float, ...] = field(metadata=_json(None))
+    rates: tuple[float, ...] = field(metadata={"json": None})
     target: float
 
 
@@ -277,8 +268,8 @@ class Consistency:
     :param without_worker: until when, if the writer crashes and no worker runs; empty if a crash has no effect
     """
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
-    access: Query | Write = field(metadata=_json("name", by_name=True))
+    of: DeclaredSet = field(metadata={"json": "set"})
+    access: Query | Write = field(metadata={"json": "name"})
     sees: str
     seconds: float | None
     seconds_after_crash: float | None
@@ -366,7 +357,7 @@ class StoredRow:
     partition: str
     key: str
     kind: RowKind
-    of: str = field(metadata=_json("set"))
+    of: str = field(metadata={"json": "set"})
     derived: str | None
     template: str
     properties: str
@@ -412,8 +403,8 @@ class Walkthrough:
     :param rejected: why it was rejected; None if it was carried out
     """
 
-    of: DeclaredSet = field(metadata=_json("set", by_name=True))
-    access: Query | Write = field(metadata=_json("name", by_name=True))
+    of: DeclaredSet = field(metadata={"json": "set"})
+    access: Query | Write = field(metadata={"json": "name"})
     steps: tuple[Step, ...]
     rejected: str | None = None
 
@@ -442,10 +433,10 @@ class Reviewed:
     IN_JSON: ClassVar[Mapping[str, str]] = {"severity": "severity"}
 
     design: Design
-    measured: tuple[Measured, ...] = field(metadata=_json("access_patterns"))
-    heats: tuple[TableLoad, ...] = field(metadata=_json("heat"))
+    measured: tuple[Measured, ...] = field(metadata={"json": "access_patterns"})
+    heats: tuple[TableLoad, ...] = field(metadata={"json": "heat"})
     account: AccountLoad
-    in_sight: tuple[LimitUse, ...] = field(metadata=_json("limits"))
+    in_sight: tuple[LimitUse, ...] = field(metadata={"json": "limits"})
     bill: Bill
     consistency: tuple[Consistency, ...]
     findings: tuple[Finding, ...]
@@ -461,12 +452,3 @@ class Reviewed:
     def busiest(self) -> float:
         """The peak load of the busiest partition, as a share of its target."""
         return max((1 / table_load.headroom for table_load in self.heats), default=0.0)
-
-
-def part_of(declared: str, name: str) -> str:
-    """Return the subject of a finding about an access pattern of a set, or about its derived data.
-
-    >>> part_of("Employees", "hire")
-    'Employees: hire'
-    """
-    return f"{declared}: {name}"

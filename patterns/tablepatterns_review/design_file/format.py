@@ -15,9 +15,7 @@ from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 
 from tablepatterns.entity_set.placement import InBlobs, InPartition, InTable, Placement
 
-from ..kinds import KINDS
-from ..toml_file import TAG, adapter, described_schema
-from .model import (
+from ..design.model import (
     DEFAULT_PATTERN,
     Access,
     Amount,
@@ -30,6 +28,8 @@ from .model import (
     StrictTable,
     Write,
 )
+from ..kinds import KINDS
+from ..toml_file import TAG, adapter, described_schema
 
 
 def _names(given: object) -> object:

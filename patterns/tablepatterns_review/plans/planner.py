@@ -24,10 +24,10 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.storage import connect
 from tablepatterns_engine import Engine
 
-from .design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
-from .key_parts import Piece, pieces_of, pieces_of_key, span_of
-from .kinds import kind_of
-from .kinds.kind import Method
+from ..design.key_parts import Piece, pieces_of, pieces_of_key, span_of
+from ..design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
+from ..kinds import kind_of
+from ..kinds.kind import Method
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -205,7 +205,7 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     if name in known:
         stored = known[name]
         is_comparable = FIELD_TYPES[stored] in (comparison.kind, *_PROMOTED.get(comparison.kind, ()))
-        sent = next(_ARTICLES[field_type] for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind)
+        sent = _ARTICLES[type_of(comparison)]
         return None if is_comparable else f"{name} is {_ARTICLES[stored]}, and {literal(comparison.value)} is {sent}"
     if kind_of(declared_set).is_wide or "points" in declared_set.settings:
         # Entities have more properties than those declared
@@ -213,6 +213,12 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
     similar = get_close_matches(name.lower(), [other.lower() for other in known], 1)
     meant = next((f"; {other} is meant" for other in known if [other.lower()] == similar), "")
     return f"no entity has a property {name}{meant}"
+
+
+def type_of(comparison: Comparison) -> FieldType:
+    """Return the type of the value that a property is compared with."""
+    types: list[FieldType] = [field_type for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind]
+    return types[0] if types else "string"
 
 
 @lru_cache(maxsize=256)
@@ -406,7 +412,9 @@ def _calls_with_index(declared_set: DeclaredSet, query: Query, *, is_local: bool
     for local in (True, False) if is_local else (False,):
         for index in index_candidates(declared_set, equal, query, local=local):
             way = next(_by_key(declared_set, query, index, index.shape(declared_set.key)), None)
-            if way is not None and not (way.is_scan or way.sorts_for_few) and set(equal) <= {*way.key_fields, order}:
+            # A partition of the index has only the entities with the value
+            is_scan = way is not None and way.is_scan and (local or not way.ordered)
+            if way is not None and not (is_scan or way.sorts_for_few) and set(equal) <= {*way.key_fields, order}:
                 yield replace(way, declare=index)
                 break
 

@@ -16,9 +16,9 @@ from tablepatterns.key import Key
 from tablepatterns.key.formats import escaped_braces
 from tablepatterns.limits import FORBIDDEN_IN_KEYS
 
-from ..key_parts import key_text
-from ..measure.sample import names_one, values_in
-from .model import FieldType, Flaw, Shape
+from ..design.distribution import names_one, values_in
+from ..design.key_parts import key_text
+from ..design.model import FieldType, Flaw, Shape
 
 _FORMATS: Final[Mapping[FieldType, str]] = {"datetime": "ticks", "guid": "uuid", "double": "float"}
 _INTEGERS: Final = ("int32", "int64")

@@ -1,0 +1,66 @@
+"""Recordings are read in both forms: YAML of older SDKs, and JSON of the proxy that newer SDKs share."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recordings.exchange import find_recordings, read_recording
+
+URL = "https://contoso.table.core.windows.net/Employees"
+
+
+def entry(content_type: str, body: Any) -> dict[str, Any]:
+    return {
+        "RequestUri": URL,
+        "RequestMethod": "POST",
+        "RequestHeaders": {":method": "POST", "Content-Type": "application/json", "x-ms-version": "2019-02-02"},
+        "RequestBody": {"PartitionKey": "Sales", "Name": "J\u00f6nes"},
+        "StatusCode": 201,
+        "ResponseHeaders": {
+            "Content-Type": content_type,
+            "Server": ["Windows-Azure-Table/1.0", "Microsoft-HTTPAPI/2.0"],
+        },
+        "ResponseBody": body,
+    }
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "content"),
+    [
+        ("application/json; charset=utf-8", {"a": ["\u00f6", 1]}, '{"a":["\u00f6",1]}'.encode()),
+        ("application/xml", ["\ufeff<Error>one\n", "two</Error>"], "\ufeff<Error>one\ntwo</Error>".encode()),
+        ("application/xml", "<Error />", b"<Error />"),
+        ("multipart/mixed; boundary=b", b64encode(b"--b--\r\n").decode(), b"--b--\r\n"),
+        ("application/json", None, b""),
+    ],
+)
+def test_an_entry_of_the_proxy_is_read(tmp_path: Path, content_type: str, body: Any, content: bytes) -> None:
+    path = tmp_path / "test.json"
+    path.write_text("\ufeff" + json.dumps({"Entries": [entry(content_type, body)]}), "utf-8")
+    (exchange,) = read_recording(path)
+    assert (exchange.method, exchange.url, exchange.service, exchange.version) == ("POST", URL, "table", "2019-02-02")
+    assert exchange.headers == {"Content-Type": "application/json", "x-ms-version": "2019-02-02"}
+    assert exchange.body == '{"PartitionKey":"Sales","Name":"J\u00f6nes"}'.encode()
+    assert (exchange.answer.status, exchange.answer.body) == (201, content)
+    assert exchange.answer.headers == {
+        "content-type": content_type.replace("; ", ";"),
+        "server": "Windows-Azure-Table/1.0",
+    }
+
+
+def test_recordings_of_other_services_are_left_out(tmp_path: Path) -> None:
+    names = [
+        *("py/test_table.yaml", "py/test_file.yaml", "go/recordings/TestAdd/TestAdd_storage.json"),
+        *("go/recordings/TestAdd/TestAdd_cosmos.json", "go/package.json"),
+    ]
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in find_recordings(tmp_path)]
+    assert found == ["go/recordings/TestAdd/TestAdd_storage.json", "py/test_table.yaml"]
