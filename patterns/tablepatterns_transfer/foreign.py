@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from uuid import UUID
 
+from azure.core.exceptions import AzureError
+
 from tablepatterns.argument_types import check_has_run
 from tablepatterns.edm import FROM_JSON, Int64
 from tablepatterns.entity_set.internals import adapter_or_none
@@ -284,7 +286,10 @@ async def import_foreign(
                 entity = converter.entity(row.cells)
                 # It checks the keys and the properties, and sends nothing
                 (await entity_set.inserting(entity).encoded()).primary()
-            except Exception as error:  # noqa: BLE001 - the class of a model may raise anything
+            except Exception as error:
+                # The class of a model may raise anything; a service that fails, such as one for keys, ends the import
+                if isinstance(error, (AzureError, OSError)) and not isinstance(error, _WRONG_ROW):
+                    raise
                 rejects.add(row, _reason(error))
             else:
                 page.append((row, entity))

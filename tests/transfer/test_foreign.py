@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from azure.core.exceptions import ServiceRequestError
 from typer.testing import CliRunner
 
 from support.worker_sets import served
@@ -271,3 +272,15 @@ def test_a_command_imports_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert (result.exit_code, json.loads(result.stdout)) == (1, {"rows": 2, "written": 1, "rejected": 1})
         shared = CliRunner().invoke(main, [*command, "--workers", "2"])
         assert shared.exit_code == 2
+
+
+def test_a_service_that_fails_rejects_no_row(tmp_path: Path) -> None:
+    class LostKeys(LocalKey):
+        def wrap_key(self, *_: Any, **__: Any) -> Any:
+            raise ServiceRequestError("no connection to the vault")
+
+    keys = LostKeys("1", bytes(32))
+    entities = staff(mappings=[EncryptedProperties(["Pay"], keys=keys)])
+    with pytest.raises(ServiceRequestError, match="no connection"):
+        imported(entities, tmp_path, "Department,EmployeeId,Pay\nSales,1,9\n")
+    assert not (tmp_path / "staff.csv.rejects.jsonl").exists()
