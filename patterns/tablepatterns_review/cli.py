@@ -187,7 +187,7 @@ def _progress(design: Design) -> Generator[Callable[[int], None], None, None]:
     err, declared = console(stderr=True), sum(1 for _ in design.accesses())
     if not shows_progress(err):
         if declared >= _MANY:
-            text = f"Reviewing {count(declared)} access patterns takes minutes: a second for about 100 of them,"
+            text = f"Reviewing {count(declared)} access patterns takes a second for about 10 of them,"
             err.print(f"{text} and tests of changes end after {count(MAX_TESTS)} measurements.", soft_wrap=True)
         yield lambda measured: None
         return

@@ -244,7 +244,7 @@ def test_a_review_of_many_access_patterns_is_announced_and_has_a_limit(
     (folder / "many.toml").write_text(SCANNING + "".join(query.format(number=number) for number in range(20)))
     said = run("many.toml", "--format", "json")
     assert said.stderr == (
-        "Reviewing 22 access patterns takes minutes: a second for about 100 of them, and tests of changes end after "
+        "Reviewing 22 access patterns takes a second for about 10 of them, and tests of changes end after "
         "30 measurements.\n"
     )
     findings = json.loads(said.stdout)["findings"]
