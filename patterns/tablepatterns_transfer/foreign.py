@@ -185,10 +185,11 @@ def _stated_value(text: str, stated: str) -> Any:
         return text
     if kind == "Edm.Boolean" and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    if kind == "Edm.Int32" and _INTEGER.fullmatch(text):
+    if kind == "Edm.Int32" and _INTEGER.fullmatch(text) and INT32_MIN <= int(text) <= INT32_MAX:
         return int(text)
     if kind in FROM_JSON:
-        return FROM_JSON[kind](text)
+        with suppress(ValueError):
+            return FROM_JSON[kind](text)
     raise BadInput(_TYPE, stated, f"{text[:40]!r} is not of that type", "correct the type, or leave it empty")
 
 

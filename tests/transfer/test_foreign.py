@@ -150,9 +150,13 @@ def test_stated_types_are_exact(tmp_path: Path) -> None:
         "Sales,2,many,Edm.Int64,,,,,,,x",
         "Sales,3,1,Edm.Colour,,,,,,,x",
         f"Sales,4,{2**63},Edm.Int64,,,,,,,x",
+        f"Sales,5,{2**31},Edm.Int32,,,,,,,x",
+        "Sales,6,,,2026-11-28,DateTime,,,,,x",
+        "Sales,7,,,,,,,zz,Guid,x",
     ]
-    report, _ = imported(entities, tmp_path, header + "\n".join(lines))
-    assert report == FileImport(4, 1, 3)
+    report, rejects = imported(entities, tmp_path, header + "\n".join(lines))
+    assert report == FileImport(7, 1, 6)
+    assert all("is not of that type; correct the type" in reject["error"] for reject in rejects)
     at = datetime(2026, 11, 28, 9, 30, tzinfo=timezone.utc)
     expected = {"Department": "Sales", "EmployeeId": 1, "Big": Int64(2**62), "At": at, "On": True, "Id": guid}
     assert stored(entities) == [expected]
