@@ -137,9 +137,18 @@ class RowConverter:
     """Makes entities of the rows of a file: instances of the set's model, or fields."""
 
     def __init__(self, entity_set: Any) -> None:
+        self._set = entity_set
         self._key: Key = entity_set.key
         adapter = adapter_or_none(entity_set)
         self._record = None if adapter is None else adapter.model.record
+
+    async def checked_entity(self, row: ForeignRow) -> Any:
+        """Return the entity of a row, once its keys and properties are checked; nothing is written."""
+        if row.error is not None:
+            raise ValueError(row.error)
+        entity = self.entity(row.cells)
+        (await self._set.inserting(entity).encoded()).primary()
+        return entity
 
     def entity(self, cells: Mapping[str, Any]) -> Any:
         """Return the entity of a row; null is no property."""
@@ -282,11 +291,7 @@ async def import_foreign(
         page: list[tuple[ForeignRow, Any]] = []
         for row in chain((first,), islice(rows, _PAGE - 1)):
             try:
-                if row.error is not None:
-                    raise ValueError(row.error)
-                entity = converter.entity(row.cells)
-                # It checks the keys and the properties, and sends nothing
-                (await entity_set.inserting(entity).encoded()).primary()
+                entity = await converter.checked_entity(row)
             except Exception as error:
                 # The class of a model may raise anything; a service that fails, such as one for keys, ends the import
                 if isinstance(error, (AzureError, OSError)) and not isinstance(error, _WRONG_ROW):
