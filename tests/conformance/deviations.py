@@ -132,6 +132,7 @@ BLOB_SNAPSHOTS = _deviates("snapshots", "listed after their blob; another messag
 BLOB_FORMATS = _deviates(
     "documents about blobs", "another XML declaration; includes an empty prefix; omits some properties"
 )
+BLOB_SEALED_TEXT = _deviates("a write to a sealed blob", "another message")
 BLOB_APPEND_CONTENT = _deviates("content of a new append blob", "InvalidOperation, with another message")
 BLOB_SEALS = _deviates("seals", "seals at any append position")
 BLOB_COPY_KINDS = _deviates("kinds of copies", "a copy replaces a blob of any type")

@@ -18,7 +18,7 @@ from conformance.blob_errors import (
     TOO_LARGE,
     WRONG_KIND,
 )
-from conformance.deviations import BLOB_BLOCK_LISTS, BLOB_EMPTY_BLOCKS, BLOB_STAGED
+from conformance.deviations import BLOB_BLOCK_LISTS, BLOB_EMPTY_BLOCKS, BLOB_SEALED_TEXT, BLOB_STAGED
 from conformance.raw import Raw
 from conformance.test_blob_blobs import text_of
 
@@ -194,6 +194,7 @@ async def test_a_whole_write_changes_the_kind(blob: Any) -> None:
     assert (await blob.get_blob_properties()).blob_type == BlobType.APPENDBLOB
 
 
+@BLOB_SEALED_TEXT
 async def test_an_append_to_a_sealed_blob_is_rejected(log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
     await log.append_block(b"one ")

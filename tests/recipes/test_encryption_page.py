@@ -10,5 +10,5 @@ PAGE = Path(__file__).parents[2] / "docs" / "patterns" / "encrypted_properties.m
 
 def test_the_examples_pass() -> None:
     found = doctest.testfile(str(PAGE), module_relative=False)
-    assert found.attempted > 20
+    assert found.attempted > 5
     assert found.failed == 0
