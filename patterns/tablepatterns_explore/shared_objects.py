@@ -60,7 +60,10 @@ def _places(value: Any, seen_ids: set[int]) -> Iterator[_Place]:
         yield from _places(value.__func__, seen_ids)
         yield from _places(value.__self__, seen_ids)
     elif isinstance(value, FunctionType):
-        yield from _places_of_function(unwrap(value), seen_ids)
+        function = unwrap(value)
+        # One that is written in C has no objects, such as `open`, which notebooks wrap
+        if isinstance(function, FunctionType):
+            yield from _places_of_function(function, seen_ids)
     elif issubclass(type(value), _CONTAINERS):
         yield lambda: value
         for part in value.values() if issubclass(type(value), dict) else value:

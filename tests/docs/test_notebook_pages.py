@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from tools.site import assets
+from tools.site import assets, lite
 from tools.sphinx_extensions.notebook_pages import NOTEBOOKS, page_of
 
 
@@ -63,6 +63,18 @@ def test_with_jupyterlite_a_page_leads_to_its_notebook(tmp_path: Path, monkeypat
     assert '<a href="../lite/lab/index.html?path=01_one.ipynb">' in text
 
 
+def test_a_notebook_that_the_site_leaves_out_has_no_such_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "LITE", tmp_path)
+    assert sorted(lite.LEFT_OUT) == ["30_export"]
+    for name in lite.LEFT_OUT:
+        assert "../lite/" not in "\n".join(page_of(NOTEBOOKS / f"{name}.ipynb", tmp_path))
+
+
+def test_the_notebooks_that_the_site_leaves_out_import_what_it_does_not_have() -> None:
+    importing = {path.stem for path in NOTEBOOKS.glob("*.ipynb") if "import duckdb" in path.read_text("utf-8")}
+    assert importing == lite.LEFT_OUT
+
+
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_no_code_of_a_notebook_is_left_out(path: Path, tmp_path: Path) -> None:
     text = "\n\n".join(page_of(path, tmp_path))
@@ -89,6 +101,6 @@ def packages_of(path: Path) -> str:
 def test_the_page_on_the_browser_names_the_packages_of_each_notebook() -> None:
     text = (NOTEBOOKS.parent / "docs" / "in-your-browser.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| (\d\d|all others)\b.*? \| (.+) \|$", text, re.MULTILINE))
-    needed = {path.stem[:2]: packages_of(path) for path in NOTEBOOKS.glob("*.ipynb")}
+    needed = {path.stem[:2]: packages_of(path) for path in NOTEBOOKS.glob("*.ipynb") if path.stem not in lite.LEFT_OUT}
     assert needed == {number: rows.get(number, rows["all others"]) for number in needed}
     assert rows.keys() - {"all others"} == {number for number in needed if needed[number] != rows["all others"]}

