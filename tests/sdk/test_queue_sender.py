@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -31,6 +32,8 @@ ITEM: Final = (
     "<ExpirationTime>Fri, 31 Dec 9999 23:59:59 GMT</ExpirationTime><PopReceipt>r{id}&amp;</PopReceipt>"
     "<TimeNextVisible>Mon, 23 Nov 2026 21:00:30 GMT</TimeNextVisible>{rest}</QueueMessage>"
 )
+NEW_NAMES: Final = {"MessagesOperations.dequeue": "QueueOperations.receive_messages"}
+"""Names of the SDK's operations before version 12.18, and since."""
 XML: Final = {"Content-Type": "application/xml"}
 VARIABLE: Final = {"x-ms-client-request-id", "x-ms-date", "authorization"}
 ODD_TEXTS: Final = ('it\'s <b> & "c"', "a\tb\nc", "a\rb", "\0", "\x0b", " ", "", "\U0001f600", "]]>", "\ufffe", "&#13;")
@@ -55,7 +58,9 @@ async def outcome(call: Callable[[], Any]) -> Any:
     try:
         return await call()
     except Exception as error:  # noqa: BLE001 - compared
-        return type(error), str(error), getattr(error, "error_code", None), getattr(error, "status_code", None)
+        # Some versions of the SDK show an XML element with its address
+        text = re.sub("0x[0-9a-f]+", "0x", str(error))
+        return type(error), text, getattr(error, "error_code", None), getattr(error, "status_code", None)
 
 
 async def both(
@@ -198,7 +203,7 @@ async def test_the_spans_are_those_of_the_sdk(is_aio: bool) -> None:
         client, sender = kind(SERVICE, "tasks", **options), QueueAccountSender(kind, SERVICE, options)
         assert await sender.get() is not None
         theirs, ours = [await spans_of(partial(call, Queue(client, each))) for each in (NoSender(), sender)]
-        assert theirs == ours
+        assert [(*span[:3], NEW_NAMES.get(span[3], span[3])) for span in theirs] == ours
         assert len(ours) > 1
 
 

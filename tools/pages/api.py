@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -151,8 +152,8 @@ def _is_alias(value: Any) -> bool:
 
 
 def _signature(value: Any) -> str:
-    """Return how a class or a function is called, without types; "" for what is not called by users."""
-    if not callable(value) or (inspect.isclass(value) and issubclass(value, BaseException)):
+    """Return how a class or a function is called, without types; "" for what users do not call."""
+    if not callable(value) or (inspect.isclass(value) and issubclass(value, (BaseException, Enum))):
         return ""
     try:
         signature = inspect.signature(value)
