@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.maintained_set import KINDS, person
-from support.worker_sets import killing, pictured_staff, served, staff, store_staff
+from support.worker_sets import child_processes, killing, pictured_staff, served, staff, store_staff
 from tablepatterns import BulkDelete, EntitySet, Key, LargePropertyStore, QueryClass, connect, prop
 from tablepatterns.jobs import Workers, count, verify
 from tablepatterns_engine.account import Engine
@@ -47,13 +47,25 @@ def writing(entities: EntitySet[Any, Any], first: int, **changes: Any) -> Iterat
         thread.join()
 
 
+@contextmanager
+def killing_at_work(seed: int) -> Iterator[tuple[list[Any], list[int]]]:
+    """Kill processes once the first range is done, so that they die at work; yield a list for the reports."""
+    reports = list[Any]()
+    with killing(seed, every=0.05, most=3, workers_of=lambda: child_processes() if reports else ()) as killed:
+        yield reports, killed
+
+
 @pytest.mark.parametrize("rows", MANY)
 def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     expected = count(staff(), sum_of=["EmployeeId"], by_partition=True)
-    with killing(seed=11, every=0.1, most=4) as killed:
+    with killing_at_work(11) as (reports, killed):
         report = count(
-            staff(), sum_of=["EmployeeId"], by_partition=True, workers=Workers(2, source=staff, seconds=0.01)
+            staff(),
+            sum_of=["EmployeeId"],
+            by_partition=True,
+            workers=Workers(2, source=staff, seconds=0.0),
+            progress=reports.append,
         )
     assert killed
     assert report == expected
@@ -64,11 +76,12 @@ def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int) -> 
 def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine, rows: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     # The writer inserts into the same partitions what does not match
-    with writing(staff(), 10_000) as inserted, killing(seed=12, every=0.1, most=4) as killed:
+    with writing(staff(), 10_000) as inserted, killing_at_work(12) as (reports, killed):
         deleted = BulkDelete(staff()).delete(
             prop("EmployeeId") < rows - 300,
             allow=QueryClass.TABLE_SCAN,
-            workers=Workers(2, source=staff, seconds=0.01),
+            workers=Workers(2, source=staff, seconds=0.0),
+            progress=reports.append,
         )
     assert killed
     assert inserted
@@ -96,8 +109,10 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     store = LargePropertyStore(entities)
     assert store.collect_orphans().marked == orphans
     engine.clock.advance(2 * DAY)
-    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing(seed=13, every=0.1, most=4) as killed:
-        report = store.collect_orphans(grace=timedelta(hours=1), workers=Workers(2, source=pictured_staff))
+    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing_at_work(13) as (reports, killed):
+        report = store.collect_orphans(
+            grace=timedelta(hours=1), workers=Workers(2, source=pictured_staff), progress=reports.append
+        )
     assert killed
     assert inserted
     assert report.deleted <= orphans
