@@ -47,13 +47,14 @@ class Pace:
         return min(MAX_PAGE_ENTITIES, int(_SECONDS_OF_A_PAGE / self._interval.total_seconds()) + 1)
 
     async def turn(self, count: int = 1) -> None:
-        """Wait until the next request may be sent, which counts as so many."""
+        """Wait until the next request may be sent; one that counts as several waits for the turn of each."""
         if self._interval is None:
             return
         now = self._account.now()
         with self._lock:
-            mine = now if self._next is None else max(now, self._next)
-            self._next = mine + self._interval * count
+            first = now if self._next is None else max(now, self._next)
+            mine = first + self._interval * (count - 1)
+            self._next = mine + self._interval
         if mine > now:
             await self._account.sleep((mine - now).total_seconds())
 
