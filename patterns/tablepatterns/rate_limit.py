@@ -25,13 +25,12 @@ class Pace:
     Retries by the SDK are not counted; their backoff slows them down already.
     """
 
-    def __init__(self, account: Account, per_second: float | None, entities_per_request: int = 1) -> None:
+    def __init__(self, account: Account, per_second: float | None) -> None:
         if per_second is not None and not per_second > 0:
             rule = "it is a number of requests per second"
             raise BadInput("max_per_second", per_second, rule, "give a rate above 0, or None")
         self._account = account
         self._interval = None if per_second is None else timedelta(seconds=1 / per_second)
-        self._entities_per_request = entities_per_request
         self._lock = threading.Lock()
         self._next: datetime | None = None
 
@@ -45,16 +44,16 @@ class Pace:
         """How many entities to read at a time."""
         if self._interval is None:
             return MAX_PAGE_ENTITIES
-        requests = int(_SECONDS_OF_A_PAGE / self._interval.total_seconds()) + 1
-        return min(MAX_PAGE_ENTITIES, requests * self._entities_per_request)
+        return min(MAX_PAGE_ENTITIES, int(_SECONDS_OF_A_PAGE / self._interval.total_seconds()) + 1)
 
-    async def turn(self) -> None:
-        """Wait until the next request may be sent."""
+    async def turn(self, count: int = 1) -> None:
+        """Wait until the next request may be sent; one that counts as several waits for the turn of each."""
         if self._interval is None:
             return
         now = self._account.now()
         with self._lock:
-            mine = now if self._next is None else max(now, self._next)
+            first = now if self._next is None else max(now, self._next)
+            mine = first + self._interval * (count - 1)
             self._next = mine + self._interval
         if mine > now:
             await self._account.sleep((mine - now).total_seconds())
@@ -63,11 +62,9 @@ class Pace:
 class Pool:
     """Call a function for many items, so many at a time and so many a second; None for no limit."""
 
-    def __init__(
-        self, account: Account, max_per_second: float | None, max_concurrency: int, entities_per_request: int = 1
-    ) -> None:
+    def __init__(self, account: Account, max_per_second: float | None, max_concurrency: int) -> None:
         check_least("max_concurrency", max_concurrency, 1)
-        self.pace = Pace(account, max_per_second, entities_per_request)
+        self.pace = Pace(account, max_per_second)
         self.account = account
         self.max_per_second = max_per_second
         self._max_concurrency = max_concurrency

@@ -12,7 +12,7 @@ import pytest
 from support.maintained_set import BY_ID, KINDS
 from support.worker_sets import served, staff, store_staff
 from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, connect, prop
-from tablepatterns.errors import BadFilter, BadProperty
+from tablepatterns.errors import BadFilter, BadProperty, BadToken
 from tablepatterns.jobs import Counts, Workers, count
 
 BY_KEY = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -61,10 +61,11 @@ def test_a_sum_beyond_the_largest_number_is_infinite() -> None:
 
 @pytest.mark.parametrize("value", ["7", True, b"7", nan, inf])
 def test_a_value_that_is_not_a_number_is_reported_with_its_row(value: object) -> None:
-    entities = stored({"Sales": [1, value]})
-    with pytest.raises(BadProperty, match=r"finite numbers have a sum.*'Sales', 'empid_000001'"):
-        count(entities, sum_of=["Age"])
-    assert count(entities).entities == 2
+    entities = stored({"Sales": [1, Int64(2**62), 0.5, value]})
+    for workers in (None, 2):
+        with pytest.raises(BadProperty, match=r"finite numbers have a sum.*'Sales', 'empid_000003'.*table Staff"):
+            count(entities, sum_of=["Age"], workers=workers)
+    assert count(entities).entities == 4
 
 
 def test_a_filter_that_no_key_can_answer_is_rejected() -> None:
@@ -93,3 +94,17 @@ def test_a_count_is_resumed() -> None:
     rest = count(entities, sum_of=["EmployeeId"], resume=reports[0].token)
     assert reports[0].entities + rest.entities == whole.entities == 2_400
     assert reports[0].sums["EmployeeId"] + rest.sums["EmployeeId"] == whole.sums["EmployeeId"] == sum(range(2_400))
+
+
+def test_a_count_of_workers_is_resumed_by_any_number_of_them_and_by_no_other_work() -> None:
+    entities, others = (EntitySet(connect(), table, BY_ID) for table in ("Staff", "Others"))
+    store_staff(entities.account, 2_400)
+    reports: list[Counts] = []
+    whole = count(entities, progress=reports.append, workers=Workers(2, seconds=0.0))
+    first = reports[0]
+    for workers in (None, 1, 5):
+        assert first.entities + count(entities, resume=first.token, workers=workers).entities == whole.entities == 2_400
+        with pytest.raises(BadToken):
+            count(others, resume=first.token, workers=workers)
+        with pytest.raises(BadToken):
+            count(entities, prop("Age") > 1, resume=first.token, workers=workers)

@@ -123,10 +123,11 @@ async def test_entities_that_changed_in_between_are_left(storage: Any, engine: E
 
 
 async def test_it_keeps_its_pace(storage: Any, engine: Engine, table_name: str) -> None:
-    logins = await with_logins(storage, table_name, users=5, each=2)
+    logins = await with_logins(storage, table_name, users=5, each=4)
     before = engine.clock.now()
-    await BulkDelete(logins, max_per_second=0.1).delete(OLD, allow=ANYWHERE)
-    assert 40 <= (engine.clock.now() - before) / 10_000_000 < 50
+    # 15 entities, of which a transaction deletes up to 3
+    assert await BulkDelete(logins, max_per_second=4).delete(OLD, allow=ANYWHERE) == Deleted(15, 5)
+    assert 3.5 <= (engine.clock.now() - before) / 10_000_000 < 3.75
 
 
 async def test_what_an_error_left_the_next_call_deletes(storage: Any, engine: Engine, table_name: str) -> None:
@@ -144,7 +145,7 @@ async def test_an_interrupted_deletion_is_continued_by_its_token(storage: Any, e
     logins = await with_logins(storage, table_name, users=3, each=501)
     reports: list[Deleted] = []
     # A lower rate has smaller pages
-    deletion = BulkDelete(logins, max_per_second=1)
+    deletion = BulkDelete(logins, max_per_second=119.9)
     assert await deletion.delete(OLD, allow=ANYWHERE, progress=reports.append) == Deleted(1_500, 15)
     assert [report.token is None for report in reports] == [False, False, True]
     await BulkLoad(logins).load(login(NOON, user, Number=7, Old=True) for user in ("a", "user2"))

@@ -125,6 +125,8 @@ async def test_a_collection_is_continued_by_its_token_and_shared_among_workers(
     assert await values.collect_orphans(grace=AT_ONCE, resume=token) == CollectionReport(4, 0, 4)
     with pytest.raises(BadToken):
         await values.collect_orphans(grace=AT_ONCE, resume=token, workers=2)
+    with pytest.raises(BadToken):
+        await LargePropertyStore(staff_of(storage, table_name, container="other")).collect_orphans(resume=token)
     assert await values.collect_orphans(grace=AT_ONCE, workers=2) == CollectionReport(4, 0, 4)
     assert await blobs_of(storage, table_name) == []
 

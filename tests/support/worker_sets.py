@@ -17,7 +17,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 import tablepatterns
 import tablepatterns.aio
 from support.maintained_set import BY_ID, KINDS, person
-from tablepatterns import EncryptedProperties, EntitySet, Key, LocalKey, Rekey
+from tablepatterns import EncryptedProperties, EntitySet, Key, LargeProperties, LocalKey, Rekey
 from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.jobs import workers
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
@@ -46,6 +46,12 @@ def restored_table() -> TableTransfer[Any]:
 
 def restored() -> EntitySet[Any, Any]:
     return EntitySet(tablepatterns.connect("env"), "Restored", BY_ID, derived=[KINDS["near"]])
+
+
+def pictured_staff() -> EntitySet[Any, Any]:
+    """Return a set whose pictures are in blobs, if they are not tiny."""
+    pictures = LargeProperties(["Photo"], container="pictures", above=100)
+    return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, mappings=[pictures])
 
 
 def async_staff() -> EntitySet[Any, Any]:

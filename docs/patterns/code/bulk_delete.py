@@ -21,7 +21,7 @@ NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 def main(storage: Storage) -> None:
     # -- declare
     logins = EntitySet(storage, "Logins", Key("{User}", "{At:ticks}"))
-    deletion = BulkDelete(logins, max_per_second=50)
+    deletion = BulkDelete(logins, max_per_second=500)
 
     # -- write
     BulkLoad(logins).load(

@@ -29,7 +29,6 @@ from ..jobs.drift import Report
 from ..jobs.migration import Migration
 from ..jobs.row_check import RowCheck, check_rows
 from ..key import Key
-from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import bound_async
 from ..recipes.bulk_delete import BulkDelete, Deleted
 from ..recipes.encrypted_properties.key_rotation import KeyRotation, RotationProgress
@@ -230,9 +229,7 @@ def bulk_delete(
     confirm(f"Delete the entities of {entities.table.name} where {matching}?", yes=yes)
 
     async def delete(max_per_second: float | None, max_concurrency: int, **options: Any) -> Deleted:
-        # The option is about entities, of which a transaction has up to 100
-        per_second = None if max_per_second is None else max_per_second / MAX_TRANSACTION_OPERATIONS
-        deletion: Any = bound_async(BulkDelete(entities, max_per_second=per_second))
+        deletion: Any = bound_async(BulkDelete(entities, max_per_second=max_per_second))
         deleted: Deleted = await deletion.delete(matching, allow=QueryClass.TABLE_SCAN, **options)
         return deleted
 

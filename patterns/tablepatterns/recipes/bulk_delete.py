@@ -56,7 +56,7 @@ class BulkDelete(Pattern[Account_co]):
     included. An entity that another writer changed costs up to 14 more.
 
     :param entity_set: the entities to delete from
-    :param max_per_second: delete transactions per second, evenly spaced; None for no limit
+    :param max_per_second: how many entities a second, evenly spaced; None for no limit
     :raises BadInput: `max_per_second` is not above zero
 
     Guide: high volume delete pattern; entity group transactions.
@@ -70,7 +70,7 @@ class BulkDelete(Pattern[Account_co]):
         self._as_stored = partial(as_stored, entity_set)
         self.max_per_second = max_per_second
         self._most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
-        self._pool = Pool(self.account, max_per_second, 1, self._most)
+        self._pool = Pool(self.account, max_per_second, 1)
 
     @recipe
     async def delete(
@@ -119,6 +119,7 @@ class BulkDelete(Pattern[Account_co]):
                 for start in range(0, len(partition), self._most):
                     # Large properties are read here, of one transaction at a time
                     batch = [await entity_of(self.entity_set, row) for row in partition[start : start + self._most]]
+                    await self._pool.pace.turn(len(batch))
                     report += await self._delete([entity for entity in batch if entity is not None], retry_for)
             return report
 
@@ -128,7 +129,6 @@ class BulkDelete(Pattern[Account_co]):
 
     async def _delete(self, batch: list[Entity], retry_for: float) -> Deleted:
         """Delete entities of one partition in one transaction, or split them in halves if that is not possible."""
-        await self._pool.pace.turn()
         writes = map(self.entity_set.deleting, batch)
         try:
             await commit(self.account, self.entity_set.table, *writes, retry_for=retry_for)

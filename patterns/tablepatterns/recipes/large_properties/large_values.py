@@ -197,7 +197,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
         shares = 1 if workers is None else _SHARES
         readers = [_BatchReader(partial(self._batches, share, shares)) for share in range(shares)]
-        name = f"collect orphans {self._rows.table.name.lower()} {sorted(self.large.fields)} {shares}"
+        where = f"{self._rows.table.name.lower()} {self.large.container}"
+        name = f"collect orphans {where} {sorted(self.large.fields)} {shares}"
         call = partial(_collect_orphans, grace=grace, max_concurrency=max_concurrency)
         return await Walk(name, readers, collect, CollectionReport()).run(pool, resume, progress, workers, call)
 

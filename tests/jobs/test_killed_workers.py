@@ -1,0 +1,124 @@
+"""Count, delete and collect orphans with processes that are killed at random: the result is that without kills."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from support.maintained_set import KINDS, person
+from support.worker_sets import child_processes, killing, pictured_staff, served, staff, store_staff
+from tablepatterns import BulkDelete, EntitySet, Key, LargePropertyStore, QueryClass, connect, prop
+from tablepatterns.jobs import Workers, count, verify
+from tablepatterns_engine.account import Engine
+
+NEAR = KINDS["near"]
+MANY = [1_200, pytest.param(6_000, marks=pytest.mark.nightly)]
+DAY = 86_400
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    with served(monkeypatch) as engine:
+        yield engine
+
+
+@contextmanager
+def writing(entities: EntitySet[Any, Any], first: int, **changes: Any) -> Iterator[list[int]]:
+    """Insert people one after the other, from a certain number on; yield the numbers of those inserted."""
+    ended, numbers = threading.Event(), list[int]()
+
+    def insert() -> None:
+        while not ended.wait(0.02):
+            number = first + len(numbers)
+            entities.insert(person(number, Department=f"D{number % 40}", **changes))
+            numbers.append(number)
+
+    thread = threading.Thread(target=insert)
+    thread.start()
+    try:
+        yield numbers
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def killing_at_work(seed: int) -> Iterator[tuple[list[Any], list[int]]]:
+    """Kill processes once the first range is done, so that they die at work; yield a list for the reports."""
+    reports = list[Any]()
+    with killing(seed, every=0.05, most=3, workers_of=lambda: child_processes() if reports else ()) as killed:
+        yield reports, killed
+
+
+@pytest.mark.parametrize("rows", MANY)
+def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int) -> None:
+    store_staff(connect(engine), rows, derived=[NEAR])
+    expected = count(staff(), sum_of=["EmployeeId"], by_partition=True)
+    with killing_at_work(11) as (reports, killed):
+        report = count(
+            staff(),
+            sum_of=["EmployeeId"],
+            by_partition=True,
+            workers=Workers(2, source=staff, seconds=0.0),
+            progress=reports.append,
+        )
+    assert killed
+    assert report == expected
+    assert (report.entities, report.sums) == (rows, {"EmployeeId": sum(range(rows))})
+
+
+@pytest.mark.parametrize("rows", MANY)
+def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine, rows: int) -> None:
+    store_staff(connect(engine), rows, derived=[NEAR])
+    # The writer inserts into the same partitions what does not match
+    with writing(staff(), 10_000) as inserted, killing_at_work(12) as (reports, killed):
+        deleted = BulkDelete(staff()).delete(
+            prop("EmployeeId") < rows - 300,
+            allow=QueryClass.TABLE_SCAN,
+            workers=Workers(2, source=staff, seconds=0.0),
+            progress=reports.append,
+        )
+    assert killed
+    assert inserted
+    # What a process deleted before it died is not in the report
+    assert 0 < deleted.entities <= rows - 300
+    assert deleted.left == 0
+    expected = [*range(rows - 300, rows), *inserted]
+    assert sorted(entity["EmployeeId"] for entity in staff().scan()) == expected
+    assert verify(staff(), NEAR).is_clean
+    # A row for each entity, and one derived from it
+    assert count(EntitySet(connect("env"), "Staff", Key("{PartitionKey}", "{RowKey}"))).entities == 2 * len(expected)
+
+
+@pytest.mark.parametrize("orphans", [40, pytest.param(400, marks=pytest.mark.nightly)])
+def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphans: int) -> None:
+    photo = bytes(200)
+    # Processes tell the time by their own clocks, so the blobs and their marks are stored in the past
+    engine.clock.set(datetime.now(timezone.utc) - timedelta(days=3))
+    entities = pictured_staff()
+    for number in range(2 * orphans):
+        entities.insert(person(number, Department=f"D{number % 40}", Photo=photo))
+    for number in range(orphans):
+        entities.delete(entities.get(Department=f"D{number % 40}", EmployeeId=number))
+    engine.clock.advance(DAY)
+    store = LargePropertyStore(entities)
+    assert store.collect_orphans().marked == orphans
+    engine.clock.advance(2 * DAY)
+    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing_at_work(13) as (reports, killed):
+        report = store.collect_orphans(
+            grace=timedelta(hours=1), workers=Workers(2, source=pictured_staff), progress=reports.append
+        )
+    assert killed
+    assert inserted
+    assert report.deleted <= orphans
+    expected = [*range(orphans, 2 * orphans), *inserted]
+    stored = list(entities.scan())
+    assert sorted(entity["EmployeeId"] for entity in stored) == expected
+    assert all(entity["Photo"] == photo for entity in stored)
+    found = store.verify(grace=timedelta(0))
+    assert found.is_clean
