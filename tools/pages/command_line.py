@@ -58,8 +58,9 @@ def render() -> str:
         sys.modules.pop("app", None)
         Path(folder, "app.py").write_text(module, encoding="utf-8")
         ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
-        Path(folder, "PT1H.json").write_text(_resource_log(), encoding="utf-8")
-        places = {"logs/": f"{folder}/", "monday": f"{folder}/monday", "--storage env": f"--storage {account}"} | ids
+        Path(folder, "logs").mkdir()
+        Path(folder, "logs", "PT1H.json").write_text(_resource_log(), encoding="utf-8")
+        places = {"logs/": f"{folder}/logs/", "monday": f"{folder}/monday", "--storage env": f"--storage {account}"} | ids
         return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
