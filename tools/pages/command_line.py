@@ -60,7 +60,8 @@ def render() -> str:
         ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
         Path(folder, "logs").mkdir()
         Path(folder, "logs", "PT1H.json").write_text(_resource_log(), encoding="utf-8")
-        places = {"logs/": f"{folder}/logs/", "monday": f"{folder}/monday", "--storage env": f"--storage {account}"} | ids
+        places = {"logs/": f"{folder}/logs/", "monday": f"{folder}/monday"}
+        places |= {"--storage env": f"--storage {account}"} | ids
         return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
