@@ -23,7 +23,7 @@ from tablepatterns.storage import connect
 
 from .compare import Differences
 from .export import ExportProgress
-from .foreign import FileImport
+from .foreign import FileImport, rejects_of
 from .manifest import MANIFEST
 from .places import PREFIX
 from .restore import ImportProgress
@@ -167,7 +167,7 @@ def _import_file(file: Path, to: str, storage: str | None, **options: Any) -> Re
 
     report = run_or_report(transfer.import_file(file, progress=keep, **options), done, transfer.account)
     fitting = "fit" if options["dry_run"] else f"are in {transfer.table.name}"
-    place = options["rejects"] or f"{file}.rejects.jsonl"
+    place = options["rejects"] or rejects_of(file)
     where = f", see {place}" if report.rejected and not options["dry_run"] else ""
     line = (
         f"{count(report.written)} of {counted(report.rows, 'row')} {fitting}, {count(report.rejected)} rejected{where}"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from uuid import UUID
 from azure.core.exceptions import AzureError
 
 from tablepatterns.argument_types import check_has_run
-from tablepatterns.edm import FROM_JSON, Int64
+from tablepatterns.edm import FROM_JSON
 from tablepatterns.entity_set.internals import adapter_or_none
 from tablepatterns.errors import BadInput, EntityAlreadyExists, LoadInterrupted, TablePatternsError, message_of
 from tablepatterns.key import Key
@@ -141,6 +141,8 @@ class RowConverter:
         self._key: Key = entity_set.key
         adapter = adapter_or_none(entity_set)
         self._record = None if adapter is None else adapter.model.record
+        members = {} if self._record is None else self._record.members
+        self._stored_values = {name: partial(_stored_value, member.codec) for name, member in members.items()}
 
     async def checked_entity(self, row: ForeignRow) -> Any:
         """Return the entity of a row, once its keys and properties are checked; nothing is written."""
@@ -156,20 +158,13 @@ class RowConverter:
         filled = {name: value for name, value in cells.items() if not name.endswith(_TYPE) and value is not None}
         if self._record is None:
             return {name: self._value(name, value, types.get(name)) for name, value in filled.items()}
-        codecs = {name: member.codec for name, member in self._record.members.items()}
-        stored = {
-            name: convert_part(name, partial(_stored_value, codecs[name]), value) for name, value in filled.items()
-        }
+        stored = {name: convert_part(name, self._stored_values[name], value) for name, value in filled.items()}
         return self._record.decoded(stored)
 
     def _value(self, name: str, value: Any, stated: str | None) -> Any:
         if isinstance(value, str) and name in self._key.formats:
             return _key_value(name, self._key.formats[name], value)
-        if isinstance(value, str) and stated:
-            return _stated_value(value, stated)
-        if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
-            return Int64(value)
-        return value
+        return _stated_value(value, stated) if isinstance(value, str) and stated else value
 
 
 def _stored_value(codec: Any, value: Any) -> Any:
@@ -236,6 +231,11 @@ def _reason(error: BaseException) -> str:
     return message_of(error) if is_own else f"{type(error).__name__}: {error}"
 
 
+def rejects_of(path: Path) -> Path:
+    """Return the file of the rows that are rejected of another one, where none is named."""
+    return path.with_name(f"{path.name}.rejects.jsonl")
+
+
 class Rejects:
     """The file of the rows that were rejected, as JSON Lines; it is made with the first one."""
 
@@ -267,8 +267,7 @@ async def import_foreign(
     :param load: writes entities, all or those before an error; None to check the rows only
     """
     check_columns(path, entity_set)
-    converter, written = RowConverter(entity_set), 0
-    rows, report = read_foreign(path), FileImport()
+    converter, rows, report = RowConverter(entity_set), read_foreign(path), FileImport()
 
     async def write(page: Sequence[tuple[ForeignRow, Any]]) -> int:
         """Write rows, or each by itself if one of them is wrong; return how many are in the set then."""
@@ -287,21 +286,22 @@ async def import_foreign(
             return 0
         return len(page)
 
-    for first in rows:
-        page: list[tuple[ForeignRow, Any]] = []
-        for row in chain((first,), islice(rows, _PAGE - 1)):
-            try:
-                entity = await converter.checked_entity(row)
-            except Exception as error:
-                # The class of a model may raise anything; a service that fails, such as one for keys, ends the import
-                if isinstance(error, (AzureError, OSError)) and not isinstance(error, _WRONG_ROW):
-                    raise
-                rejects.add(row, _reason(error))
-            else:
-                page.append((row, entity))
-            report = FileImport(report.rows + 1, written, rejects.count)
-        written += await write(page)
-        report = FileImport(report.rows, written, rejects.count)
+    while rows_of_page := list(islice(rows, _PAGE)):
+        page = [pair for row in rows_of_page for pair in await _with_entity(row, converter, rejects)]
+        written = report.written + await write(page)
+        report = FileImport(report.rows + len(rows_of_page), written, rejects.count)
         if progress is not None:
             check_has_run("progress", progress(report))
     return report
+
+
+async def _with_entity(row: ForeignRow, converter: RowConverter, rejects: Rejects) -> list[tuple[ForeignRow, Any]]:
+    """Return a row with its entity; nothing if the row is rejected."""
+    try:
+        return [(row, await converter.checked_entity(row))]
+    except Exception as error:
+        # The class of a model may raise anything; a service that fails, such as one for keys, ends the import
+        if isinstance(error, (AzureError, OSError)) and not isinstance(error, _WRONG_ROW):
+            raise
+        rejects.add(row, _reason(error))
+        return []

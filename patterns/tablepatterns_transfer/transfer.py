@@ -32,7 +32,7 @@ from tablepatterns.sdk.table import Table
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
-from .foreign import FileImport, Rejects, import_foreign
+from .foreign import FileImport, Rejects, import_foreign, rejects_of
 from .manifest import Export, Manifest, check_format
 from .places import opened, path_between, place_of
 from .restore import (
@@ -236,7 +236,7 @@ class TableTransfer(Pattern[Account_co]):
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise BadInput("file", str(path), "it is neither .csv nor .parquet", "convert it, or rename it")
         loader = SetLoader(self._typed_set, "entities", if_exists, Pool(self.account, max_per_second, max_concurrency))
-        place = path.with_name(f"{path.name}.rejects.jsonl") if rejects is None else Path(rejects)
+        place = rejects_of(path) if rejects is None else Path(rejects)
         load = None if dry_run else loader.write
         return await import_foreign(path, self._typed_set, load, Rejects(None if dry_run else place), progress)
 
