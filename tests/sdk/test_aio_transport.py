@@ -28,6 +28,7 @@ from sdk.test_transport import (
     odd_request,
     outcome,
     pickled,
+    seen_at_once,
 )
 from support.certificates import Authority
 from support.misbehaving_server import BEHAVIORS, JSON, ROW, MisbehavingServer, misbehaving_server, refused_origin
@@ -65,8 +66,8 @@ async def joined(chunks: AsyncIterator[bytes]) -> bytes:
 async def seen(response: Any) -> Any:
     async with response:
         pass
+    at_once = seen_at_once(response)
     return {
-        "status": (response.status_code, response.reason, response.is_closed, response.is_stream_consumed),
         # Not its items: of a name in capitals and in small letters, the SDK's response repeats only the last value
         "headers": {name.lower(): response.headers[name] for name in response.headers},
         "content": (response.content, response.body()),
@@ -74,14 +75,7 @@ async def seen(response: Any) -> Any:
         "read": await response.read() if response.content else b"",
         "bytes": await joined(response.iter_bytes()),
         "raw": await ended(lambda: joined(response.iter_raw())),
-        "text": response.text(),
-        "as latin": response.text("latin-1"),
-        "encoding": response.encoding,
-        "json": outcome(response.json),
-        "raised": outcome(response.raise_for_status),
-        "type": response.content_type,
-        "url": response.url.partition("//")[2].partition("/")[2],
-        "repr": repr(response),
+        **at_once,
     }
 
 

@@ -39,3 +39,8 @@ async def entries_in(log: Any, name: str) -> list[LogEntry]:
     """Return the entries of one blob, as any program would read them."""
     content = await log.container.download(f"queue/2014/07/31/{name}")
     return [LogEntry.parse(line) for line in content.decode().splitlines()]
+
+
+async def messages_in(log: Any, name: str) -> list[str]:
+    """Return the messages of one blob."""
+    return [entry.message for entry in await entries_in(log, name)]

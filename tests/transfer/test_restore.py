@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support.crashing_client import Crash, Crashed, CrashingTransport
 from support.maintained_set import BY_ID, KINDS, person
 from support.worker_sets import killing, old_staff, paid_staff, restored_table, served
 from tablepatterns import EntitySet, connect
@@ -156,21 +157,16 @@ def test_an_import_whose_workers_die_ends_in_the_same_state(account: Engine, who
     check(restored_table().account, "Restored", whole, tmp_path)
 
 
+def killed_after(engine: Engine, requests: int) -> Any:
+    """Connect from a process that crashes once the engine has carried out this many requests."""
+    return connect(engine, transport=CrashingTransport(engine, Crash(at=requests - 1, after=True)))
+
+
 @pytest.mark.parametrize("at", [1, 2, 3, 11, 25, 40])
 def test_an_import_that_was_killed_anywhere_is_run_again(whole: Path, tmp_path: Path, at: int) -> None:
-    class Killed(BaseException):
-        pass
-
-    engine, responses = Engine(), 0
-
-    def kill(_: Any) -> None:
-        nonlocal responses
-        responses += 1
-        if responses == at:
-            raise Killed
-
-    with pytest.raises(Killed):
-        TableTransfer(connect(engine, raw_response_hook=kill), "Staff").restore(whole)
+    engine = Engine()
+    with pytest.raises(Crashed):
+        TableTransfer(killed_after(engine, at), "Staff").restore(whole)
     report = TableTransfer(connect(engine), "Staff").restore(whole)
     assert report.rows == ROWS
     assert report.written > 0
@@ -181,16 +177,7 @@ def test_an_import_that_was_killed_anywhere_is_run_again(whole: Path, tmp_path: 
 @pytest.mark.parametrize("at", [2, 5, 12, 30, 45])
 @pytest.mark.parametrize("form", ["export", "file"])
 def test_an_import_to_a_set_that_was_killed_anywhere_is_run_again(tmp_path: Path, at: int, form: str) -> None:
-    class Killed(BaseException):
-        pass
-
-    engine, responses = Engine(), 0
-
-    def kill(_: Any) -> None:
-        nonlocal responses
-        responses += 1
-        if responses == at:
-            raise Killed
+    engine = Engine()
 
     def run(storage: Any) -> Any:
         target = EntitySet(storage, "Staff", BY_ID, derived=list(KINDS.values()))
@@ -209,8 +196,8 @@ def test_an_import_to_a_set_that_was_killed_anywhere_is_run_again(tmp_path: Path
         writer = csv.DictWriter(file, ["Department", "EmployeeId", "Email"], extrasaction="ignore")
         writer.writeheader()
         writer.writerows(people)
-    with pytest.raises(Killed):
-        run(connect(engine, raw_response_hook=kill))
+    with pytest.raises(Crashed):
+        run(killed_after(engine, at))
     target = run(connect(engine))
     engine.clock.advance(600)
     target.process_intents()

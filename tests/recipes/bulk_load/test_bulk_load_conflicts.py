@@ -18,17 +18,6 @@ from tablepatterns.sdk.table import Table
 from tablepatterns_engine.account import Engine
 
 
-@pytest.fixture
-def employees(storage: Any, table_name: str) -> Any:
-    return employees_of(storage, table_name)
-
-
-@pytest.fixture
-def plain(storage: Any, table_name: str) -> Any:
-    """The same set without an index."""
-    return EntitySet(storage, table_name, BY_ID)
-
-
 @pytest.mark.guide("G-068", "G-073")
 async def test_a_conflict_rejects_its_chunk_and_stops_the_load(employees: Any, storage: Any, table_name: str) -> None:
     there = jones(Department="D0", EmployeeId=70, Email="else@contoso.com")

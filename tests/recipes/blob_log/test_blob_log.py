@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
-from support.blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
+from support.blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, messages_in, minute
 from tablepatterns import BlobLog, connect
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture
-def container(backend: Any, storage: Any) -> Iterator[str]:
-    """The name of a container that does not exist yet."""
-    name = f"logs{uuid4().hex}"
-    yield name
-    if backend.kind != "memory":
-        backend.run(storage.container(name).drop())
-
-
-async def written(log: Any, name: str) -> list[str]:
-    return [entry.message for entry in await entries_in(log, name)]
-
 
 # ------------------------------------------------------------------ blobs and their names
 
@@ -41,7 +26,7 @@ async def test_the_blobs_of_an_hour_are_numbered_in_the_guides_names(storage: An
         "queue/2014/07/31/1500/000002.log",
         "queue/2014/07/31/1600/000001.log",
     ]
-    assert [await written(log, f"1500/00000{number}.log") for number in (1, 2)] == [["1", "2"], ["3"]]
+    assert [await messages_in(log, f"1500/00000{number}.log") for number in (1, 2)] == [["1", "2"], ["3"]]
 
 
 @pytest.mark.guide("G-262")
@@ -50,7 +35,7 @@ async def test_a_flush_appends_to_the_current_blob(storage: Any, container: str)
     for number in (1, 2, 3):
         await fill(log, number)
         assert await log.flush() == 1
-    assert await written(log, "1500/000001.log") == ["1", "2", "3"]
+    assert await messages_in(log, "1500/000001.log") == ["1", "2", "3"]
     assert await log.flush() == 0
 
 
@@ -111,7 +96,7 @@ async def test_a_blob_is_full_at_its_size(storage: Any, container: str) -> None:
         log = log_of(storage, container, write_through=True, blob_bytes=blob_bytes)
         before = set(await blobs_of(log))
         await fill(log, 11, 12, 13)
-        assert [len(await written(log, name)) for name in sorted(set(await blobs_of(log)) - before)] == blobs
+        assert [len(await messages_in(log, name)) for name in sorted(set(await blobs_of(log)) - before)] == blobs
 
 
 async def test_an_hour_has_no_number_beyond_six_digits(storage: Any, container: str) -> None:
@@ -125,8 +110,8 @@ async def test_an_hour_has_no_number_beyond_six_digits(storage: Any, container: 
 async def test_an_entry_of_an_earlier_time_goes_to_a_blob_of_its_own(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True)
     await fill(log, 5, 3, 6, 7, 4)
-    assert await written(log, "1500/000001.log") == ["5", "6", "7"]
-    assert await written(log, "1500/000002.log") == ["3", "4"]
+    assert await messages_in(log, "1500/000001.log") == ["5", "6", "7"]
+    assert await messages_in(log, "1500/000002.log") == ["3", "4"]
     assert await messages(log) == ["3", "4", "5", "6", "7"]
 
 

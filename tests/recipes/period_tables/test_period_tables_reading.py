@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -10,29 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.backends import Backend
 from support.examples import examples
-from support.logins import BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from support.logins import BY_SESSION, DAY, NOON, login, logins_of, logs_of, names_of
 from tablepatterns import connect, prop
 from tablepatterns.errors import BadDesign, BadInput, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
 from tablepatterns.recipes.period import Period
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.clock import Clock
-
-
-@pytest.fixture
-def engine() -> Engine:
-    """An account in memory whose clock stands at noon of the last day of July."""
-    return Engine(clock=Clock(NOON))
-
-
-@pytest.fixture
-def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iterator[str]:
-    """The name of a series whose tables are deleted after the test."""
-    name = f"{new_name()}Logins"
-    yield name
-    if backend.kind != "memory":
-        backend.run(drop_all(storage, name))
 
 
 @pytest.mark.guide("G-222")

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from azure.core.exceptions import AzureError
 
-from support.blob_logs import blobs_of, entries_in, fill, log_of, messages, minute
+from support.blob_logs import blobs_of, entries_in, fill, log_of, messages, messages_in, minute
 from tablepatterns.errors import BlobChanged
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture
-def container(backend: Any, storage: Any) -> Iterator[str]:
-    """The name of a container that does not exist yet."""
-    name = f"logs{uuid4().hex}"
-    yield name
-    if backend.kind != "memory":
-        backend.run(storage.container(name).drop())
-
-
-async def written(log: Any, name: str) -> list[str]:
-    return [entry.message for entry in await entries_in(log, name)]
 
 
 @pytest.mark.parametrize("operation", ["PutBlob", "SetBlobMetadata", "AppendBlock"])
@@ -39,7 +24,7 @@ async def test_an_entry_is_written_once_whatever_the_network_does(
     rule = getattr(engine.faults, way)(operation=operation, times=1, **options)
     await fill(log, 1, 2)
     assert rule.hits == 1
-    assert [await written(log, name) for name in await blobs_of(log)] == [["1", "2"]]
+    assert [await messages_in(log, name) for name in await blobs_of(log)] == [["1", "2"]]
 
 
 async def test_after_an_outage_the_buffer_is_written_and_read_once(
@@ -82,8 +67,8 @@ async def test_a_blob_that_another_wrote_to_is_left_alone(storage: Any, containe
     line = (await entries_in(log, "1500/000001.log"))[0].line().replace("INFO", "MINE")
     await log.container.append("queue/2014/07/31/1500/000001.log", f"{line}\n".encode())
     await fill(log, 2)
-    assert await written(log, "1500/000001.log") == ["1", "1"]
-    assert await written(log, "1500/000002.log") == ["2"]
+    assert await messages_in(log, "1500/000001.log") == ["1", "1"]
+    assert await messages_in(log, "1500/000002.log") == ["2"]
 
 
 async def test_a_blob_that_was_dropped_is_not_missed(storage: Any, container: str) -> None:

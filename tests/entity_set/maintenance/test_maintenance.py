@@ -12,31 +12,13 @@ from support.employees import rows_of
 from support.examples import examples
 from support.maintained_set import BY_ID, FAR, KINDS, NEAR, change, fill, found_by, person
 from support.table_states import op
-from tablepatterns import EntitySet, Finding, InPartition, InTable, InterPartitionIndex, Key
+from tablepatterns import EntitySet, Finding, InPartition, InTable, Key
 from tablepatterns.entity_set.derived import Change, Derived
 from tablepatterns.entity_set.row_store import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
 from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture(params=[*KINDS, "other table"])
-def index(request: pytest.FixtureRequest, new_name: Any) -> Any:
-    """An index in the partition, in another one, and in another table: maintenance guarantees the same."""
-    return KINDS.get(request.param) or InterPartitionIndex(Key("by_{Department}", "{Email}"), table=new_name())
-
-
-@pytest.fixture
-def plain(storage: Any, table_name: str) -> Any:
-    """The entities, written by a program that knows of no index."""
-    return EntitySet(storage, table_name, BY_ID)
-
-
-@pytest.fixture
-def staff(storage: Any, table_name: str, index: Any) -> Any:
-    return EntitySet(storage, table_name, BY_ID, derived=[index])
-
 
 # ------------------------------------------------------------------ verify and repair
 

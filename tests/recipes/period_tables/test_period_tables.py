@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from support.backends import Backend
-from support.logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from support.logins import BY_MOMENT, BY_SESSION, DAY, NOON, login, logins_of, logs_of, names_of
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, WideEntity, connect
 from tablepatterns.errors import BadDesign, BadKey, BadTableName, LoadInterrupted
 from tablepatterns.recipes.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.clock import Clock
-
-
-@pytest.fixture
-def engine() -> Engine:
-    """An account in memory whose clock stands at noon of the last day of July."""
-    return Engine(clock=Clock(NOON))
-
-
-@pytest.fixture
-def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iterator[str]:
-    """The name of a series whose tables are deleted after the test."""
-    name = f"{new_name()}Logins"
-    yield name
-    if backend.kind != "memory":
-        backend.run(drop_all(storage, name))
 
 
 @pytest.mark.guide("G-213", "G-214")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -18,27 +16,6 @@ from tablepatterns.recipes.blob_log import blob_log as reading
 from tablepatterns_engine.account import Engine
 
 ODD = ["", ";", "a;b", "\n", "a\r\nb", "\\", "\\n", "tab\t", '"quoted"', "=", "a=b", "\u2028", "\x85", "\ud800", "ü😀"]
-
-
-@pytest.fixture
-def new_container(backend: Any, storage: Any) -> Iterator[Any]:
-    """A function that returns unique container names."""
-    given: list[str] = []
-
-    def name() -> str:
-        given.append(f"logs{uuid4().hex}")
-        return given[-1]
-
-    yield name
-    if backend.kind != "memory":
-        for each in given:
-            backend.run(storage.container(each).drop())
-
-
-@pytest.fixture
-def container(new_container: Any) -> str:
-    name: str = new_container()
-    return name
 
 
 def blobs_read(span: Any) -> list[str]:

@@ -22,18 +22,6 @@ from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
-
-@pytest.fixture
-def employees(storage: Any, table_name: str) -> Any:
-    return employees_of(storage, table_name)
-
-
-@pytest.fixture
-def plain(storage: Any, table_name: str) -> Any:
-    """The same set without an index."""
-    return EntitySet(storage, table_name, BY_ID)
-
-
 # ------------------------------------------------------------------ what is written, and in how many transactions
 
 

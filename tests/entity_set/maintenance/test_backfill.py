@@ -8,29 +8,12 @@ from typing import Any
 import pytest
 
 from support.employees import rows_of
-from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
-from tablepatterns import EntitySet, Finding, InterPartitionIndex, IntraPartitionIndex, Key, PartitionSpread, connect
+from support.maintained_set import BY_ID, NEAR, change, fill, found_by, person
+from tablepatterns import EntitySet, Finding, IntraPartitionIndex, Key, PartitionSpread, connect
 from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
 from tablepatterns.jobs import Report, backfill, repair, verify
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture(params=[*KINDS, "other table"])
-def index(request: pytest.FixtureRequest, new_name: Any) -> Any:
-    """An index in the partition, in another one, and in another table: maintenance guarantees the same."""
-    return KINDS.get(request.param) or InterPartitionIndex(Key("by_{Department}", "{Email}"), table=new_name())
-
-
-@pytest.fixture
-def plain(storage: Any, table_name: str) -> Any:
-    """The entities, written by a program that knows of no index."""
-    return EntitySet(storage, table_name, BY_ID)
-
-
-@pytest.fixture
-def staff(storage: Any, table_name: str, index: Any) -> Any:
-    return EntitySet(storage, table_name, BY_ID, derived=[index])
 
 
 async def test_backfill_gives_every_entity_its_row(plain: Any, staff: Any, index: Any) -> None:
