@@ -75,7 +75,7 @@ def set_points(account: Any) -> Call:
     return lambda: series.set_many(dict.fromkeys(range(24), 1), **SERIES)
 
 
-@budget("DataSeries", "add", 2, "while nobody else writes the series")
+@budget("DataSeries", "add", 2, "without concurrent writes to the series")
 def add(account: Any) -> Call:
     series = hours(account)
     return lambda: series.add(9, 12, **SERIES)

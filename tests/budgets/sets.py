@@ -81,7 +81,7 @@ def merge(account: Any) -> Call:
     return lambda: entities.merge(read, {"Age": 35})
 
 
-@budget("EntitySet", "update", 2, "while nobody else writes the entity")
+@budget("EntitySet", "update", 2, "without concurrent writes to the entity")
 def update(account: Any) -> Call:
     entities = staff(account)
     return lambda: entities.update(lambda each: each.update(Age=35), Department="Sales", EmployeeId=1)

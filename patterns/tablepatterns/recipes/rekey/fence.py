@@ -65,7 +65,7 @@ class FencedTable(Table):
         return page._replace(entities=[row for row in page.entities if TOMBSTONE not in row])
 
     async def remove_tombstones(self) -> None:
-        """Delete all tombstones that no entity replaces meanwhile. Cost: a scan of the table, and 1 for each."""
+        """Delete all tombstones that no concurrent insert replaces. Cost: a scan of the table, and 1 for each."""
         query = PageQuery(prop(TOMBSTONE) == True, MAX_PAGE_ENTITIES, None, None)  # noqa: E712 - a filter
         while True:
             page = await super().read_page(query)

@@ -186,7 +186,7 @@ def summarize(
     >>> [(query.filter, query.query_class.label, query.sums.requests) for query in logged.queries]
     [('Amount gt ?', 'table scan', 2)]
 
-    All sums are exact. The requests are in a temporary folder meanwhile, where they take less space than the logs.
+    All sums are exact. During the call, requests are in a temporary folder, where they take less space than the logs.
 
     :param paths: the log files, as `log_files` returns them
     :param interval: the length of the intervals of partition loads, in seconds
