@@ -3,7 +3,7 @@ const PARTS = [
   [/^(how-to|choosing-a-pattern|tables-in-pictures)$/, 4],
   [/^(decisions|reviews|notebooks)\//, -12],
   [/^api\//, -6],
-  [/^(examples|licences|nightly-tests|writing-a-pattern-page|guarantees|fidelity|benchmarks|architecture|errors|compositions|command-line)$/, -3],
+  [/^(examples|writing-a-pattern-page|guarantees|fidelity|benchmarks|architecture|errors|compositions|command-line)$/, -3],
 ];
 
 // The other weights are those of Sphinx
