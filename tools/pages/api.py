@@ -106,8 +106,12 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
         yield f"{_introduction(value)} [Source]({_source(target)})"
         if target.members and (methods := target.methods):
             shared = [name for name in methods if _is_described_with_sets(value, name)]
-            rows = [_method(value, name) for name in methods if name not in shared]
-            yield table(("Member", "What it does", "Raises"), rows)
+            same = [name for name in methods if _has_no_docstring_of_its_own(value, name)]
+            rows = [_method(value, name) for name in methods if name not in (*shared, *same)]
+            if rows:
+                yield table(("Member", "What it does", "Raises"), rows)
+            if same:
+                yield f"{_kind_of_members(value)}: {', '.join(f'`{name}`' for name in same)}."
             if shared:
                 names = ", ".join(f"`{name}`" for name in shared)
                 yield f"As in [`EntitySet`](/api/sets.md#entityset): {names}."
@@ -175,6 +179,16 @@ def _is_described_with_sets(owner: Any, name: str) -> bool:
     """Return whether a class has a member in common with `EntitySet`, where the reference describes it."""
     shared = inspect.getattr_static(tablepatterns.EntitySet, name, None)
     return owner is not tablepatterns.EntitySet and shared is not None and inspect.getattr_static(owner, name) is shared
+
+
+def _has_no_docstring_of_its_own(owner: Any, name: str) -> bool:
+    """Return whether a member is the value of an enumeration, or one function under several names."""
+    member = inspect.getattr_static(owner, name)
+    return isinstance(member, owner) or getattr(member, "__name__", name) != name
+
+
+def _kind_of_members(owner: Any) -> str:
+    return "Values" if issubclass(owner, Enum) else "Not supported"
 
 
 def _method(owner: Any, name: str) -> tuple[str, str, str]:
