@@ -124,6 +124,12 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(built: t
     assert dead_links_of_site(pages_of(site), site) == []
 
 
+def test_the_page_of_a_pattern_leads_to_the_reference_of_its_classes(built: tuple[int, str, Path]) -> None:
+    links = pages_of(built[2])[built[2] / "patterns" / "large_properties.html"].links
+    assert "../api/patterns.html#tablepatterns.LargeProperties" in links
+    assert "../patterns/large_properties.html" not in links
+
+
 # ---------------------------------------------------------------- what learners look for
 
 QUESTIONS = {
