@@ -181,6 +181,14 @@ def _is_described_with_sets(owner: Any, name: str) -> bool:
     return owner is not tablepatterns.EntitySet and shared is not None and inspect.getattr_static(owner, name) is shared
 
 
+def _call_in_short(value: Any) -> str:
+    """Return how a method is called, with the arguments that it needs; the source and the site have all."""
+    needed, _, others = _signature(value).partition("(")
+    names = [part for part in others.removesuffix(")").split(", ") if part and part != "*"]
+    required = [name for name in names if not name.endswith("=...") and not name.startswith("**")]
+    return f"{needed}({', '.join([*required, *(['…'] if len(required) < len(names) else [])])})" if needed else ""
+
+
 def _has_no_docstring_of_its_own(owner: Any, name: str) -> bool:
     """Return whether a member is the value of an enumeration, or one function under several names."""
     member = inspect.getattr_static(owner, name)
@@ -194,7 +202,7 @@ def _kind_of_members(owner: Any) -> str:
 def _method(owner: Any, name: str) -> tuple[str, str, str]:
     member = inspect.getattr_static(owner, name)
     value = getattr(owner, name) if callable(getattr(owner, name, None)) else member
-    called = _signature(value) if callable(value) else ""
+    called = _call_in_short(value) if callable(value) else ""
     raises = dict.fromkeys(_RAISES.findall(inspect.getdoc(value) or ""))
     return f"`{called or name}`", _summary(value), ", ".join(f"`{each}`" for each in raises)
 
