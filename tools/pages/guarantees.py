@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablepatterns.catalog import ENTRIES, CatalogEntry
+from tablepatterns.catalog import ENTRIES
 from tools import DATA, ROOT
 from tools.pages.data_file import DataFile
 from tools.pages.homes import recipes_on_pages
@@ -87,13 +87,7 @@ def render() -> str:
     }
     elsewhere = recipes_on_pages("guarantees")
     here = (f"## {name}\n\n{promised(proof, name)}" for name in proof.recipes if name not in elsewhere)
-    return page(introduction("guarantees", recipes_of_patterns=_patterns(elsewhere), **numbers), *here)
-
-
-def _patterns(elsewhere: Mapping[str, CatalogEntry]) -> str:
-    """Return links to the guarantees of patterns."""
-    shown = {pattern.name: pattern for pattern in elsewhere.values()}
-    return ", ".join(f"[{shown[each].title}](patterns/{each}.md#guarantees)" for each in sorted(shown))
+    return page(introduction("guarantees", **numbers), *here)
 
 
 def promised(proof: Proof, recipe: str) -> str:
