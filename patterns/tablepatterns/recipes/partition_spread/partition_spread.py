@@ -116,8 +116,10 @@ class PartitionSpread(SetCalls[Account_co, E]):
         spread = Key(template, key.row_template, max_units=key.max_units)
         spread_set: Any = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
         inner = cast("EntitySet[Account_co, Any]", spread_set)
-        if not isinstance(spread_set, EntitySet) or inner.key != spread:
-            raise BadDesign("factory", inner, f"it must return a set with the key {spread}", "use the given key")
+        is_set = isinstance(spread_set, EntitySet)
+        if not is_set or (inner.account, inner.table.name, inner.key) != (account, table, spread):
+            rule = f"it must return a set of the table {table!r} of {account!r} with the key {spread}"
+            raise BadDesign("factory", inner, rule, "use the account, the table and the key that the factory receives")
         adapter = adapter_or_none(inner)
         self._layer = None if adapter is None else ModelLayer(adapter, self)
         self.entity_set: EntitySet[Account_co] = inner.without_model()
