@@ -51,6 +51,7 @@ class ExportOptions:
 
     folder: str | Path
     format: str
+    compression: str
     where: Filter | None
     select: tuple[str, ...] | None
     decrypt: bool
@@ -94,7 +95,7 @@ class ExportWalk(RangeWalk[ExportProgress]):
                     if self.decode is not None:
                         rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
                     if rows:
-                        writer = writer or FileWriter(folder, self.options.format)
+                        writer = writer or FileWriter(folder, self.options.format, self.options.compression)
                         writer.write(rows)
                 if writer is None:
                     return ExportProgress()
@@ -203,7 +204,7 @@ async def _write_deleted(base: Export, stored: AsyncIterator[Entity], place: Pla
             while row is not None and key_order(keys_of(row)) < key_order(keys):
                 row = await anext(stored, None)
             if row is None or keys_of(row) != keys:
-                writer = writer or FileWriter(folder, "jsonl", DELETED)
+                writer = writer or FileWriter(folder, "jsonl", name=DELETED)
                 writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
         if writer is None:
             return None

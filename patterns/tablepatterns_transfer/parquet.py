@@ -67,8 +67,6 @@ def _column_type(kind: type) -> type:
 class ParquetWriter:
     """Writes rows to a Parquet file."""
 
-    ENDING: Final = ".parquet"
-
     def __init__(self, path: Path) -> None:
         self._pa, self._pq = arrow()
         self._path = path

@@ -20,7 +20,11 @@ from tablepatterns.errors import BadInput
 from tablepatterns_transfer import BadExport, Export, TableTransfer, compare_exports
 
 DAY = 86_400
-FORMATS = ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)]
+FORMATS: list[Any] = [
+    {"format": "jsonl"},
+    pytest.param({"compression": "zstd"}, marks=pytest.mark.zstd),
+    pytest.param({"format": "parquet"}, marks=pytest.mark.parquet),
+]
 WRITES = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("0123"), st.none() | st.integers(0, 3)), max_size=8)
 """Writes of a day: the keys of a row, and its value; None to delete it."""
 
@@ -49,7 +53,7 @@ def week(tmp_path: Path) -> tuple[Any, Path]:
     return storage, tmp_path
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("file_format", FORMATS, ids=str)
 @given(st.lists(WRITES, min_size=1, max_size=4))
 @example([[("a", "0", 1)], [("a", "0", None)], [("a", "0", 2)], []])
 def test_a_chain_of_changes_restores_the_exact_table(file_format: Any, days: list[list[Any]]) -> None:
@@ -61,7 +65,7 @@ def test_a_chain_of_changes_restores_the_exact_table(file_format: Any, days: lis
             for values in writes:
                 write(client, *values)
             latest = Path(folder) / str(number)
-            table.export(latest, format=file_format, since=previous)
+            table.export(latest, **file_format, since=previous)
             restored = TableTransfer(storage, f"Restored{number}")
             restored.restore(latest)
             assert restored.compare(latest).are_none
