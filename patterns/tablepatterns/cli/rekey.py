@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from ..errors import BadInput
 from ..figures import count, counted
 from ..recipe import bound_async
 from ..recipes.rekey.dual_writer import Phase
@@ -55,7 +54,7 @@ def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey", by_workers=False)
+@walking("rekey")
 def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
@@ -65,7 +64,7 @@ def verify(name: Name, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey", by_workers=False)
+@walking("rekey")
 def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
     if dry_run:
@@ -156,8 +155,6 @@ def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
     figures = {"entities": "entities", "copies": "copies"}
-    if work == "verify" and "workers" in walks.pace:
-        raise BadInput("--workers", name, "a dry run compares in one process", "leave it out")
     over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
     return walks.run(over, move.account, move.old_set.account)
 

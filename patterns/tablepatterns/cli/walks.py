@@ -216,14 +216,11 @@ def shared(
     return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor, **settings)
 
 
-def walking(group: str = "", *, by_workers: bool = True) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command the options of a walk, as its parameter `walks`.
-
-    :param by_workers: whether several processes can share the work
-    """
+def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a command the options of a walk, as its parameter `walks`."""
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, default, annotation in (_OPTIONS if by_workers else _OPTIONS[:-2])
+        for name, default, annotation in _OPTIONS
     ]
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -233,7 +230,7 @@ def walking(group: str = "", *, by_workers: bool = True) -> Callable[[Callable[.
         @wraps(function)
         def command(*args: Any, storage: Any, max_per_second: Any, max_concurrency: Any, **kwargs: Any) -> Result:
             pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-            how = {name: kwargs.pop(name, None) for name in ("resume", "workers", "dask")}
+            how = {name: kwargs.pop(name) for name in ("resume", "workers", "dask")}
             return function(*args, walks=Walks(name, storage, pace=pace, **how), **kwargs)
 
         own = [parameter for parameter in signature.parameters.values() if parameter.name != "walks"]

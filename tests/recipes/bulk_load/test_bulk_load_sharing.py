@@ -147,7 +147,8 @@ async def test_a_replaced_entity_leaves_its_list_and_its_part_of_the_total(
     with engine.ledger.span() as span:
         loaded = await BulkLoad(employees).load(moved, mode="insert_or_replace")
     assert loaded.transactions == 2
-    assert span.totals.by_operation["QueryEntity"] == 120 + 5
+    # The entities are read in one range, and what they share row by row
+    assert dict(span.totals.by_operation) == {"Transaction": 2, "QueryEntities": 1, "QueryEntity": 5}
     await check(storage, table_name, staff(60) + moved)
 
 

@@ -76,8 +76,9 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.
-    `insert_or_replace` reads each entity first if the set has derived data. After a lost race, and on resuming for each
-    chunk with an unknown outcome, 1 failed transaction, and up to 1 point query for each entity and shared row.
+    `insert_or_replace` reads the entities first if the set has derived data, in ranges of up to 500. After a lost race,
+    and on resuming for each chunk with an unknown outcome, 1 failed transaction, the same reads, and up to 1 point
+    query for each shared row.
 
     :param entity_set: the set to load
     :param max_concurrency: how many partitions are written at a time
@@ -244,8 +245,11 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
+        groups = map(run.planner.stored_rows, run.planner.groups(plans))
+        found = await self.account.gather(*groups, max_concurrency=self.max_concurrency)
+        rows = {key: row for group in found for key, row in group.items()}
         replanned = await self.account.gather(
-            *(run.planner.replan(plan) for plan in plans), max_concurrency=self.max_concurrency
+            *(run.planner.replan(plan, rows.get(plan.key)) for plan in plans), max_concurrency=self.max_concurrency
         )
         for before, after in zip(plans, replanned, strict=True):
             if after is None:

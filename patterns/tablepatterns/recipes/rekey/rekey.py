@@ -25,7 +25,7 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, se
 from ...entity_set.moves import declare_move
 from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
-from ...jobs.workers import Workers
+from ...jobs.workers import Call, OneRange, Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
@@ -241,7 +241,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        call = partial(_copy, max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(_part, work="copy", max_concurrency=max_concurrency, retry_for=retry_for)
         return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
@@ -252,6 +252,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         progress: RekeyProgress | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
+        workers: int | Workers | None = None,
     ) -> RekeyReport:
         """Compare each entity of the primary table with its copy, and each copy with its entity; no entity is written.
 
@@ -267,7 +268,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
         """
-        return await self._compare(Pool(self.account, max_per_second, max_concurrency), resume, progress)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
+        call = partial(_part, work="verify", max_concurrency=max_concurrency)
+        return await self._compare(pool, resume, progress, shared, call)
 
     @recipe
     async def repair(
@@ -279,6 +282,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
+        workers: int | Workers | None = None,
     ) -> int:
         """Correct the copies in a report, and return how many that were; then verify again.
 
@@ -295,8 +299,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
         The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
         """
-        pool = Pool(self.account, max_per_second, max_concurrency)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
+        call = partial(_part, work="repair", max_concurrency=max_concurrency, retry_for=retry_for)
 
         async def correct(report: RekeyReport) -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -315,7 +320,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if report is not None:
             await correct(report)
             return len(report.repairable)
-        return len((await self._compare(pool, resume, progress, correct)).repairable)
+        return len((await self._compare(pool, resume, progress, shared, call, correct)).repairable)
 
     @recipe
     async def cut_over(self) -> RekeyStatus:
@@ -487,10 +492,16 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         pool: Pool,
         resume: str | None,
         progress: RekeyProgress | None,
+        workers: Workers | None,
+        call: Call,
         correct: Callable[[RekeyReport], Coroutine[Any, Any, None]] | None = None,
     ) -> RekeyReport:
-        """Compare both tables, and keep the result if they are equal."""
-        verification = await self._begin_verification(resume)
+        """Compare both tables, and keep the result if they are equal; a worker compares one range for another process.
+
+        :param call: does the same work in another process
+        """
+        is_part = isinstance(workers, OneRange)
+        verification = self._new_verification() if is_part else await self._begin_verification(resume)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
         sets = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
 
@@ -504,16 +515,21 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 await correct(report)
             return report
 
-        walk = Walk(verification.mark.walk, [rows.primaries for rows in sets], compare_page, RekeyReport())
-        report = await walk.run(pool, verification.mark, progress, token_of=verification.token)
-        if verification.is_clean and report.is_clean:
+        # A worker that starts after the cut-over must not take one table for the other
+        name = f"{verification.mark.walk} from the {'new' if mirror.is_new_primary else 'old'} set"
+        walk = Walk(name, [rows.primaries for rows in sets], compare_page, RekeyReport())
+        report = await walk.run(pool, verification.mark, progress, workers, call, token_of=verification.token)
+        if verification.is_clean and report.is_clean and not is_part:
             await self._keep_verified(verification.id)
         return report
+
+    def _new_verification(self) -> _Verification:
+        return _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
 
     async def _begin_verification(self, resume: str | None) -> _Verification:
         if resume is not None:
             return _Verification.parse(resume, self.kind)
-        verification = _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
+        verification = self._new_verification()
 
         async def attempt() -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -628,6 +644,6 @@ def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
     return f"{'-'.join(names)}-{digest}"
 
 
-def _copy(move: Any, **options: Any) -> Any:
-    """Copy in another process, which has its own object."""
-    return move.copy(**options)
+def _part(move: Any, work: str, **options: Any) -> Any:
+    """Do a part of some work in another process, which has its own object."""
+    return getattr(move, work)(**options)
