@@ -92,7 +92,7 @@ class ChildSet(EntitySet[Account_co, E]):
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
 
-        The other parameters are those of `range`. Guide: compound key pattern; server-side projection.
+        The other parameters are those of `range`.
         """
         key_fields = fields_of(key, parent)
         self.parent.format((self._layer or self)._stored_key(key_fields))

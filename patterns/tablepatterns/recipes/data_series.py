@@ -190,8 +190,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises OutcomeUnknown: the response was lost, and the row does not show whether the point was set; if no other
             program sets or adds to it, set it again
-
-        Guide: data series pattern; merge or replace (insert-or-merge).
         """
         await self.set_many({slot: value}, fields_of(key, fields))
 
@@ -234,7 +232,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises OutcomeUnknown: the response was lost, and the row no longer shows whether the point changed
         :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
-        The other parameters and errors are those of `set`. Guide: data series pattern; concurrency.
+        The other parameters and errors are those of `set`.
         """
         kind = self.value_type
         if kind is bool:
@@ -327,7 +325,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises BadInput: the series has no such point
         :raises BadProperty: another program stored a value that is not of the type
 
-        The other parameters are those of `set`. Guide: data series pattern; server-side projection.
+        The other parameters are those of `set`.
         """
         slot_numbers, key_fields = via_and_fields(slots, key, fields)
         if slot_numbers is None:
@@ -405,7 +403,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        The parameters are those of `EntitySet.range`. Guide: data series pattern; range query.
+        The parameters are those of `EntitySet.range`.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
         current_series: dict[str, Any] = {}

@@ -154,8 +154,6 @@ class LogTail(EntitySet[Account_co, E]):
         :param max_concurrency: how many requests run at once, in threads or tasks
         :raises BadInput: `partitions` is not a list of mappings; nothing was read
         :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
-
-        Guide: log tail pattern; asynchronous and parallel operations.
         """
         check_least("max_concurrency", max_concurrency, 1)
         partition_fields = [dict(fields) for fields in partitions]

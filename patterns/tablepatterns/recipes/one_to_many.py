@@ -246,8 +246,6 @@ class SharedFields(Pattern[Account_co]):
         :raises BadProperty: the model of the set rejects a changed entity; earlier chunks stay written
         :raises BadToken: the token is of another parent
         :raises TooMuchContention: others wrote the same entities during every attempt; earlier chunks stay written
-
-        Guide: one-to-many relationships (updating department data).
         """
         if undeclared := set(changes).difference(self.fields):
             rule = f"the parent's fields are {sorted(self.fields)}"

@@ -132,8 +132,6 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
 
         :param keys: for each entity a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
-
-        Guide: asynchronous and parallel operations; point query.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[E]:

@@ -146,8 +146,6 @@ class Traffic:
 
         :param seconds: the length of an interval
         :raises BadInput: it is not above zero, or requests were dropped
-
-        Guide: choosing a PartitionKey.
         """
         if seconds <= 0:
             raise BadInput("seconds", seconds, "it must be above zero", "pass a number above zero")

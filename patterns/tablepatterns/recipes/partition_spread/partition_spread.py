@@ -158,7 +158,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         :param partition: a value for every field of the PartitionKey, without the bucket
         :raises BadInput: the RowKey does not start with an instant that sorts newest first
 
-        The other parameters are those of `LogTail.latest`. Guide: log tail pattern.
+        The other parameters are those of `LogTail.latest`.
         """
         first = self.key.row_template.partition("}")[0]
         if not first.endswith(":inverted"):

@@ -331,7 +331,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         The key must not include the instant. Cost: 1 transaction to list the tables, and 1 for each, newest first,
         until it is found.
 
-        The parameters and errors are those of `get`. Guide: high volume delete pattern (finding single entities).
+        The parameters and errors are those of `get`.
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
@@ -367,7 +367,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
         :raises BadInput: `newest_first` contradicts the order of the keys
 
-        The other parameters and errors are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
+        The other parameters and errors are those of `EntitySet.range`.
         """
         backwards = self._newest_first if newest_first is None else newest_first
         if self._sorts_by_time and backwards != self._newest_first:
@@ -399,7 +399,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :raises BadInput: the RowKey does not sort newest first, as that of a `LogTail` does
         :raises BadDesign: the account does not sort by key
 
-        The parameters are those of `LogTail.latest`. Guide: high volume delete pattern; log tail pattern.
+        The parameters are those of `LogTail.latest`.
         """
         check_least("count", count, 0)
         check_key_order(self.account, "the newest ones are the first")
@@ -430,8 +430,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param fields: a value for every field of the series' key, without the instant
         :raises BadInput: the tables hold entities, or the points do not divide the period evenly
 
-        The other parameters are those of `DataSeries.preceding`. Guide: data series pattern; high volume delete
-        pattern.
+        The other parameters are those of `DataSeries.preceding`.
         """
         series_set: Inner = self._set(self.period.start(until))
         if not isinstance(series_set, DataSeries):
@@ -473,7 +472,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Use it to archive their entities before you drop them. Cost: 1 transaction per 1,000 tables.
 
-        The parameters and errors are those of `drop_expired`. Guide: high volume delete pattern.
+        The parameters and errors are those of `drop_expired`.
         """
         if self.retention is None:
             raise BadInput("retention", None, "periods are kept indefinitely", "set a retention")

@@ -114,10 +114,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     @recipe
     async def create_table(self) -> bool:
-        """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions.
-
-        Guide: tables.
-        """
+        """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions."""
         created = [await entity_set.create_table() for entity_set in self._sets(State())]
         return any(created)
 

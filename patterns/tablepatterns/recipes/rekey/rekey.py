@@ -225,8 +225,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
-
-        Guide: writing efficiently.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
@@ -265,7 +263,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is committed, or a number is not above zero
         :raises RekeyNotReady: the phase is being changed
 
-        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        The other parameters and errors are those of `copy`.
         """
         return await self._compare(Pool(self.account, max_per_second, max_concurrency), resume, progress)
 
@@ -293,7 +291,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :raises BadInput: the move is committed, or a number is not above zero
 
-        The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
+        The errors are those of `copy`, as are the other parameters.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -330,8 +328,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
             are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
         :raises BadInput: the move is committed
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.CUTTING_OVER, Phase.CUT_OVER)
 
@@ -340,8 +336,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """Make the old table the primary one again, with all writes since the cut-over.
 
         It also ends a cut-over that was interrupted. Cost and errors are those of `cut_over`.
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.ROLLING_BACK, Phase.COPYING)
 
@@ -352,8 +346,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         It waits `refresh` seconds first, so that no process still reads the old table. Cost: 5 transactions.
 
         :raises BadInput: the new table is not the primary one
-
-        Guide: eventually consistent transactions.
         """
 
         async def attempt() -> State:
@@ -389,7 +381,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
-        The other parameters are those of `copy`. Guide: high volume delete pattern.
+        The other parameters are those of `copy`.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -436,7 +428,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        The parameters are those of `EntitySet.process_intents`. Guide: eventually consistent transactions.
+        The parameters are those of `EntitySet.process_intents`.
         """
         return await self._writer.process_messages(lease)
 

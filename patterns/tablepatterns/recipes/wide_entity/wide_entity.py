@@ -175,8 +175,7 @@ class WideEntity(SetCalls[Account_co, E]):
         :param retry_for: the seconds to keep retrying a read of several pages while others write
         :raises DerivedDataMismatch: a part is missing
 
-        The other parameters and errors are those of `EntitySet.get`. Guide: wide entities pattern; server-side
-        projection.
+        The other parameters and errors are those of `EntitySet.get`.
         """
         check_retry_for(retry_for)
         selection = Selection(fields_of(key, fields), select=select, retry_for=retry_for)
