@@ -106,13 +106,11 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     >>> messages.read(range(8, 12), **day)
     [None, 12, 3, None]
 
-    Consistency: setting a point leaves the others unchanged. `add` loses no increment, however many writers add
-    concurrently, and counts none twice. If the response of a `set` or `add` is lost, and the row does not show whether
-    it was applied, `OutcomeUnknown` is raised, since sending it again could undo a later write.
+    Consistency: setting a point leaves the others unchanged. `add` loses no increment, and counts none twice. If a
+    response is lost, and the row does not show whether the write was made, `OutcomeUnknown` is raised.
 
-    A point that was never set is None, also in a series that does not exist. An entity holds at most 251 points. With
-    `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
-    Writers of one entity contend for its ETag.
+    A point that was never set is None. An entity holds at most 251 points; with `split`, up to 24,849 points are in
+    rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
 
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0

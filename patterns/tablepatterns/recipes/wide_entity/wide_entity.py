@@ -86,11 +86,10 @@ class WideEntity(SetCalls[Account_co, E]):
     template ends in a field. If the partition has other rows, start the RowKey with a prefix. A part holds up to 250
     properties and 960 KiB, and an entity has up to 49 parts, some 46 MiB. Part 1, the head, lists the others.
 
-    Consistency: readers see a change completely or not at all. A write takes one entity group transaction; a larger one
-    writes its rows under a new generation (`02_4f8c...`), which readers do not see, and one transaction then publishes
-    them in the head and deletes the old rows. A write of the whole entity fails if any part has changed since it was
-    read, a merge only if one of its own parts has. After a crash, unpublished rows remain until the next write of the
-    whole entity, or `sweep`. A missing part raises an error.
+    Consistency: readers see a change completely or not at all. A write of the whole entity fails if any part has
+    changed since it was read, a merge only if one of its own parts has. A write that is too large for one transaction
+    writes its rows under a new generation (`02_4f8c...`), and then publishes them in the head; after a crash,
+    unpublished rows remain until the next write of the whole entity, or `sweep`.
 
     Nothing can be derived from a wide entity: to find it by another key, use an `EntitySet` with the same key fields.
 
