@@ -15,15 +15,7 @@ from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
 from ..entity_set.moves import MOVING_TO
 from ..entity_set.safe_move import Relocation, Route, check_arrived
-from ..errors import (
-    NOT_SHOWN,
-    BadDesign,
-    BadInput,
-    BadMessage,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-)
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, EntityAlreadyExists, EntityChanged, EntityNotFound
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe

@@ -26,17 +26,7 @@ from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
-from .plan import (
-    STALE_ROW_ERRORS,
-    Chunk,
-    LoadStopped,
-    Mode,
-    PartitionPlan,
-    PlannedEntity,
-    Planner,
-    RowCache,
-    at_input,
-)
+from .plan import STALE_ROW_ERRORS, Chunk, LoadStopped, Mode, PartitionPlan, PlannedEntity, Planner, RowCache, at_input
 
 _VERSION = 1
 _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES

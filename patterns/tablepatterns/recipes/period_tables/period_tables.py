@@ -26,16 +26,7 @@ from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired, locat
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
-from ...recipe import (
-    Account,
-    Account_co,
-    SetProfile,
-    check_key_order,
-    recipe,
-    set_profile_of,
-    stream,
-    table_names,
-)
+from ...recipe import Account, Account_co, SetProfile, check_key_order, recipe, set_profile_of, stream, table_names
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
 from ..log_tail import LogTail

@@ -18,14 +18,7 @@ from ...entity_set.internals import is_read_from
 from ...entity_set.model_adapter import ModelAdapter
 from ...entity_set.model_layer import ModelLayer
 from ...entity_set.shared_rows import Lists, Totals
-from ...errors import (
-    NOT_SHOWN,
-    BadFilter,
-    BadInput,
-    BadKey,
-    EntityChanged,
-    EntityNotFound,
-)
+from ...errors import NOT_SHOWN, BadFilter, BadInput, BadKey, EntityChanged, EntityNotFound
 from ...filters import Filter, QueryClass, comparisons
 from ...key import Key
 from ...recipe import Account, Account_co, located, recipe

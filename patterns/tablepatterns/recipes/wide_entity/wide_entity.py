@@ -38,16 +38,7 @@ from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
-from ..wide_parts import (
-    MAX_PARTS,
-    PART_BYTES,
-    PARTS,
-    Fields,
-    Layout,
-    Part,
-    Stored,
-    stored,
-)
+from ..wide_parts import MAX_PARTS, PART_BYTES, PARTS, Fields, Layout, Part, Stored, stored
 
 PART: Final = "WidePart"
 """The field of the rows' key that the entity's own key lacks."""
