@@ -270,8 +270,8 @@ class Run:
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
         sender = f"{choice.label}, request {actor.node.history.turns.get(call.strand, 0)}"
-        executed, after = self.group.executions.execute(self.account, call, sender, choice.kind)
-        self._go_to(after)
+        executed = self.group.executions.execute(self.account, call, sender, choice.kind)
+        self._go_to(executed.account)
         self._last.records.extend(executed.records)
         outcome = _result_of(executed)
         if choice.kind == "crash after":
