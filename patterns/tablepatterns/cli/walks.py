@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -51,14 +51,7 @@ _OPTIONS: Final = (
 )
 
 T = TypeVar("T")
-P = TypeVar("P", bound="Position")
-
-
-class Position(Protocol):
-    """What a walk reports after each page."""
-
-    @property
-    def token(self) -> str | None: ...
+P = TypeVar("P")
 
 
 class ResumeTokens:
@@ -151,7 +144,7 @@ class Walks:
             bar = self._bars.add_task(work, total=None if token else self._entities)
             self._done[work] = {}
 
-            def after_page(report: P) -> None:
+            def after_page(report: Any) -> None:
                 reports[:] = [report]
                 values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
                 self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}

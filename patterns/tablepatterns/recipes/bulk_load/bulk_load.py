@@ -26,17 +26,7 @@ from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
-from .plan import (
-    STALE_ROW_ERRORS,
-    Chunk,
-    LoadStopped,
-    Mode,
-    PartitionPlan,
-    PlannedEntity,
-    Planner,
-    RowCache,
-    at_input,
-)
+from .plan import STALE_ROW_ERRORS, Chunk, LoadStopped, Mode, PartitionPlan, PlannedEntity, Planner, RowCache, at_input
 
 _VERSION = 1
 _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
@@ -70,9 +60,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     PartitionKey for the fewest transactions.
 
     Consistency: each chunk is one entity group transaction, with entities and their derived rows; the load as a whole
-    is not atomic. The entities of a partition are written in input order, and a window is validated before any of it is
-    sent. After an error, resume from the error's token; after a crash, from that of a saved progress report. Nothing is
-    written twice.
+    is not atomic. A window is validated before any of it is sent. After an error, resume from the error's token; after
+    a crash, from that of a saved progress report. Nothing is written twice.
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.

@@ -109,18 +109,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     >>> move.entities.get(Department="Sales", EmployeeId=223)["Email"]
     'jonesj@contoso.com'
 
-    An entity needs the fields of both keys. An entity that lacks one, and two entities with the same new key, stay as
-    they are; `copy` and `verify` report them with their keys, and the phase cannot be changed before they are
-    corrected. Both sets may have derived data and mappings of their own; they have the same model, or none.
+    An entity needs the fields of both keys. One that lacks a field, and two with the same new key, are reported by
+    `copy` and `verify`, and the phase cannot be changed before they are corrected. Both sets may have derived data and
+    mappings of their own; they have the same model, or none.
 
-    Consistency: each entity is always complete in the primary table, and its copy is eventually consistent, as that of
-    an `InterPartitionIndex`. If any process crashes at any point, a `Worker` with this object as its handler, or the
-    next change of the phase, completes the copy; no entity is lost or duplicated. A change of the phase waits until no
-    write is in progress, while writers wait for it; if it takes longer than `max_pause`, or its process crashes,
-    writers cancel it. All writers must use `entities`: a write by another program reaches only one table, is found by
-    `verify` and corrected by `repair`, and is lost if it is made between the verification and the cut-over. A deleted
-    entity leaves a tombstone until `clean_up`, so no request of a stalled process restores it. How this works, and the
-    steps: docs/moving-to-new-keys.md.
+    Consistency: each entity is always complete in the primary table, and its copy is eventually consistent. If any
+    process crashes at any point, a `Worker` with this object as its handler, or the next change of the phase, completes
+    the copy; no entity is lost or duplicated. All writers must use `entities`: a write by another program reaches only
+    one table, and is lost if it is made between the verification and the cut-over. How this works, and the steps:
+    docs/moving-to-new-keys.md.
 
     Cost: `insert` 4 table + 2 queue transactions, equivalent to 26 table operations, until the move is committed.
     `replace` 5 table + 2 queue transactions, equivalent to 27 table operations; if the key of the copy changes, 6 table
@@ -225,8 +222,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
-
-        Guide: writing efficiently.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
@@ -256,8 +251,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     ) -> RekeyReport:
         """Compare each entity of the primary table with its copy, and each copy with its entity; no entity is written.
 
-        If a complete run, resumed or not, finds no difference, the phase may be changed. Each difference is checked
-        again before it is reported; a write in progress may be reported, and be copied seconds later.
+        If a complete run, resumed or not, finds no difference, the phase may be changed. A write in progress may be
+        reported, and be copied seconds later.
 
         Cost: 1 transaction for each page of 1,000 rows of both tables, 2 for each entity, 4 more for each difference,
         and 5 in all to keep the result.
@@ -266,7 +261,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is committed, or a number is not above zero
         :raises RekeyNotReady: the phase is being changed
 
-        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        The other parameters and errors are those of `copy`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         call = partial(_part, work="verify", max_concurrency=max_concurrency)
@@ -286,9 +281,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     ) -> int:
         """Correct the copies in a report, and return how many that were; then verify again.
 
-        The primary table decides: copies of no entity are deleted. Before you repair after the cut-over, make sure that
-        no program still writes the old table. Entities without a key in the other table, and those that share one, are
-        left as they are: change them.
+        The primary table decides: copies of no entity are deleted. Entities without a key in the other table, and those
+        that share one, are left as they are: change them.
 
         Cost: about 8 transactions for each copy.
 
@@ -297,7 +291,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :raises BadInput: the move is committed, or a number is not above zero
 
-        The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
+        The errors are those of `copy`, as are the other parameters.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
@@ -326,8 +320,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     async def cut_over(self) -> RekeyStatus:
         """Make the new table the primary one, and the old one its copy. Writers wait, usually for less than a second.
 
-        It first waits for messages of writes in progress, for at most one lease, while writers continue. Run it again
-        after a crash. If it fails, writers continue in the phase before.
+        If it fails, writers continue in the phase before; run it again, as after a crash.
 
         Cost: 3 table + 5 queue transactions, equivalent to 59 table operations, and more for each message that is still
         to be processed.
@@ -335,8 +328,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
             are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
         :raises BadInput: the move is committed
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.CUTTING_OVER, Phase.CUT_OVER)
 
@@ -345,8 +336,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """Make the old table the primary one again, with all writes since the cut-over.
 
         It also ends a cut-over that was interrupted. Cost and errors are those of `cut_over`.
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.ROLLING_BACK, Phase.COPYING)
 
@@ -357,8 +346,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         It waits `refresh` seconds first, so that no process still reads the old table. Cost: 5 transactions.
 
         :raises BadInput: the new table is not the primary one
-
-        Guide: eventually consistent transactions.
         """
 
         async def attempt() -> State:
@@ -382,9 +369,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     ) -> int:
         """Delete the entities of the old set with their derived rows, and the queue; return how many entities.
 
-        It waits until no write from before `commit` is in progress. Run it again after `RekeyStatus.fenced_until`, to
-        remove the tombstones of the new table; then programs may use the new set without the move. The phase stays
-        stored, for programs that still declare the move.
+        Run it again after `RekeyStatus.fenced_until`, to remove the tombstones of the new table; then programs may use
+        the new set without the move. The phase stays stored, for programs that still declare the move.
 
         Cost: 1 transaction for each page of up to 1,000 rows of the old table, and that of `delete` for each entity and
         each tombstone; 1 for the old table with `drop_table`.
@@ -394,7 +380,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
-        The other parameters are those of `copy`. Guide: high volume delete pattern.
+        The other parameters are those of `copy`.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -441,7 +427,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        The parameters are those of `EntitySet.process_intents`. Guide: eventually consistent transactions.
+        The parameters are those of `EntitySet.process_intents`.
         """
         return await self._writer.process_messages(lease)
 
