@@ -285,12 +285,7 @@ MANAGER = CopiedFields(
 
 
 def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
-    by_team = EntitySet(
-        storage,
-        table,
-        BY_ID,
-        derived=[MANAGER],
-    )
+    by_team = EntitySet(storage, table, BY_ID, derived=[MANAGER])
     return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 
