@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from support.email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, sets_of, unique
 from support.employees import jones, rows_of
 from tablepatterns import EntitySet, Key, between, prefix
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
@@ -29,11 +28,29 @@ from tablepatterns.recipes.entity_group_transaction import EntityGroupTransactio
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns_engine.account import Engine
 
+BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
+BY_EMAIL = Key("email_{Department}", "{Email}")
+ID = {"Department": "Sales", "EmployeeId": 223}
+PRIMARY = ("empid_Sales", "000223")
+COPY = ("email_Sales", "jonesj@contoso.com")
+by_email = InterPartitionIndex(BY_EMAIL)
+unique = InterPartitionIndex(BY_EMAIL, unique=True)
+
 
 @pytest.fixture
 def staff_of(backend: Any, storage: Any, table_name: str) -> Iterator[Callable[..., Any]]:
-    with sets_of(backend, storage, table_name) as make:
-        yield make
+    """A function that returns sets of one table, whose queue of intents is deleted after the test."""
+
+    def make(*derived: Any, **options: Any) -> Any:
+        return EntitySet(storage, table_name, BY_ID, derived=derived or (by_email,), **options)
+
+    yield make
+    backend.run(storage.queue(f"{table_name}-intents").drop())
+
+
+async def intents(storage: Any, table_name: str) -> int:
+    """Return how many messages wait for the table."""
+    return int(await storage.queue(f"{table_name}-intents").length())
 
 
 # ------------------------------------------------------------------ what is stored, and what is found
