@@ -243,7 +243,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
         table_name,
     )
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
-        await BulkLoad(mine).load(staff(2))
+        await BulkLoad(mine).load(staff(2), retry_for=1)
     assert isinstance(stop.value.__cause__, TooMuchContention)
 
 
