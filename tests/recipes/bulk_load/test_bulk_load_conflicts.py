@@ -131,7 +131,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
 
     mine = employees_of(connect_unreliable(backend, engine, interfere), table_name)
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
-        await BulkLoad(mine).load(staff(2), mode="insert_or_replace")
+        await BulkLoad(mine).load(staff(2), mode="insert_or_replace", retry_for=1)
     assert isinstance(stop.value.__cause__, TooMuchContention)
 
 

@@ -244,7 +244,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
         table_name,
     )
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
-        await BulkLoad(mine).load(staff(2))
+        await BulkLoad(mine).load(staff(2), retry_for=1)
     assert isinstance(stop.value.__cause__, TooMuchContention)
 
 
@@ -286,12 +286,7 @@ MANAGER = CopiedFields(
 
 
 def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
-    by_team = EntitySet(
-        storage,
-        table,
-        BY_ID,
-        derived=[MANAGER],
-    )
+    by_team = EntitySet(storage, table, BY_ID, derived=[MANAGER])
     return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 
