@@ -29,7 +29,7 @@ OR_ELSE := exit 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz recordings bench recipe licences dist clean mypy pyright
+.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz recordings bench recipe licenses dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -124,10 +124,10 @@ bench: $(READY) $(NPM)  ## Compare the engine's speed with the SDK alone and wit
 recipe: $(READY)  ## Create the files of a new recipe: NAME=sorted_tail
 	$(RUN) tools.recipe $(NAME)
 
-licences: $(READY)  ## Write docs/licences.md, the licenses of the dependencies, from what is installed
+licenses: $(READY)  ## Write docs/data/licenses.tsv, the licenses of the dependencies, from what is installed
 	@# The one extra that `dev` leaves out, as few need it
 	$(RUN) pip $(QUIETLY) install --editable '.[notebooks]'
-	$(RUN) tools.licences
+	$(RUN) tools.licenses
 
 dist: $(READY)  ## Build the wheel and the source distribution in dist, and check their metadata
 	rm -rf dist

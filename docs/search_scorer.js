@@ -1,9 +1,9 @@
 // How the search of the site orders what it finds: answers to questions first, then pages, then notebooks and reference.
 const PARTS = [
-  [/^(how-to|questions|choosing-a-pattern|tables-in-pictures)$/, 4],
+  [/^(how-to|choosing-a-pattern|tables-in-pictures)$/, 4],
   [/^(decisions|reviews|notebooks)\//, -12],
   [/^api\//, -6],
-  [/^(examples|licences|nightly-tests|writing-a-pattern-page|guarantees|fidelity|benchmarks|architecture|errors|compositions|command-line)$/, -3],
+  [/^(examples|writing-a-pattern-page|guarantees|fidelity|benchmarks|architecture|errors|compositions|command-line)$/, -3],
 ];
 
 // The other weights are those of Sphinx

@@ -87,6 +87,15 @@ def test_a_member_that_a_class_shares_with_sets_is_described_once() -> None:
     assert "`insert_or_replace`" in shown.partition("As in [`EntitySet`]")[2]
 
 
+def test_values_of_an_enumeration_and_members_without_text_of_their_own_are_listed_in_one_line() -> None:
+    shown = list(
+        api.as_markdown(api.read_targets(["Period.*", "tablepatterns.recipes.rekey.entities:", "RekeyedEntities.*"]))
+    )
+    assert "Values: `HOUR`, `DAY`, `WEEK`, `MONTH`." in shown
+    assert any(part.startswith("Not supported: `inserting`, ") for part in shown)
+    assert not any("`rejected" in part for part in shown)
+
+
 def test_an_error_leads_to_its_section_of_the_page_on_errors() -> None:
     shown = list(api.as_markdown(api.read_targets(["tablepatterns.errors:", "BadKey"])))
     assert shown == ["Errors: [`BadKey`](/errors.md#badkey)."]
@@ -95,6 +104,11 @@ def test_an_error_leads_to_its_section_of_the_page_on_errors() -> None:
 def test_the_site_shows_all_of_the_docstrings() -> None:
     shown = site_text("<!-- make pages: names Key.* -->\n\nin short\n\n<!-- end -->\n")
     assert shown == "```{eval-rst}\n.. autoclass:: tablepatterns.Key\n   :members:\n```\n"
+
+
+def test_the_site_shows_no_empty_line_at_the_end_of_a_console() -> None:
+    shown = site_text("```pycon\n>>> 1\n1\n\n>>> 2\n2\n\n```\n\n```python\n1\n\n```\n")
+    assert shown == "```pycon\n>>> 1\n1\n\n>>> 2\n2\n```\n\n```python\n1\n\n```\n"
 
 
 def test_the_site_has_the_pages_of_a_part_in_its_menu() -> None:

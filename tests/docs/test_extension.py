@@ -7,8 +7,8 @@ import doctest
 from tools.sphinx_extensions import docstrings
 
 
-def test_the_example_of_the_extension_is_true() -> None:
-    assert doctest.testmod(docstrings) == (0, 1)
+def test_the_examples_of_the_extension_are_true() -> None:
+    assert doctest.testmod(docstrings) == (0, 2)
 
 
 def test_a_table_of_markdown_is_a_table() -> None:

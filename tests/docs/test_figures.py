@@ -36,7 +36,6 @@ WRITTEN: Final = {
     "fidelity",
     "fidelity-evidence",
     "guarantees",
-    "licences",
     "review",
 }
 """Pages that are written from data as a whole."""

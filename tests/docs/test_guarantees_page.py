@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tools.pages import guarantees as page
 from tools.pages.homes import recipes_on_pages
+
+from tablepatterns.catalog import ENTRIES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 SHOWN_WITH = {"jobs.repair", "LargePropertyStore"}
@@ -30,8 +38,15 @@ def test_every_marked_test_and_what_it_shows_is_listed(proof: Any) -> None:
 
 def test_every_recipe_is_on_the_page_or_that_of_its_pattern(proof: Any) -> None:
     text, homes = page.render(), recipes_on_pages("guarantees")
-    linked = {name for name, each in homes.items() if f"(patterns/{each.name}.md#guarantees)" in text}
-    assert {name for name in proof.recipes if name not in linked and f"\n## {name}\n" not in text} == set()
+    assert {name for name in proof.recipes if (name in homes) == (f"\n## {name}\n" in text)} == set()
+
+
+def test_a_limit_is_stated_once() -> None:
+    with_entry = {name for each in ENTRIES if each.kind != "guidance" for name in each.classes}
+    stated = {name for name, limit in tomllib.loads(page.LIMITS.read_text(encoding="utf-8")).items() if "not" in limit}
+    assert stated & with_entry == set()
+    texts = [row[:2] for row in page.limits_of_recipes() if not row[2]]
+    assert len(set(texts)) == len(texts)
 
 
 def test_every_limit_is_listed_with_its_schedule(proof: Any) -> None:

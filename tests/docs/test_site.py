@@ -124,16 +124,22 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(built: t
     assert dead_links_of_site(pages_of(site), site) == []
 
 
+def test_the_page_of_a_pattern_leads_to_the_reference_of_its_classes(built: tuple[int, str, Path]) -> None:
+    links = pages_of(built[2])[built[2] / "patterns" / "large_properties.html"].links
+    assert "../api/patterns.html#tablepatterns.LargeProperties" in links
+    assert "../patterns/large_properties.html" not in links
+
+
 # ---------------------------------------------------------------- what learners look for
 
 QUESTIONS = {
-    "What happens when my function dies?": ("questions#what-happens-when-my-function-crashes", "poison queue"),
-    "What does it cost a month?": ("questions#what-does-it-cost-a-month", "USD"),
+    "What happens when my function dies?": ("how-to#know-what-a-crash-leaves", "poison queue"),
+    "What does it cost a month?": ("costs#what-does-it-cost-a-month", "USD"),
     "Delete last year's data from an existing table": (
-        "questions#delete-last-year-s-data-from-an-existing-table",
+        "how-to#delete-last-year-s-data",
         "BulkDelete",
     ),
-    "Which types can I store?": ("questions#which-types-can-i-store", "Int64"),
+    "Which types can I store?": ("how-to#choose-a-type", "Int64"),
     "How do I back up?": ("back-up-and-restore#export-a-table", "export"),
     "What are a partition and a row?": ("tables-in-pictures#account-table-partition-row", "sorted by RowKey"),
     "Why is my query slow?": ("tables-in-pictures#query-classes", "scan"),
@@ -218,11 +224,44 @@ OF_OTHERS = {
     "Conflict: insert, update into table storage": ("how-to#insert-or-update-without-a-conflict", "409"),
     # Titles of pages
     "Delete entities created before a time (serverless360)": (
-        "questions#delete-last-year-s-data-from-an-existing-table",
+        "how-to#delete-last-year-s-data",
         "Timestamp",
     ),
     "Efficiently deleting rows (bitscry)": ("patterns/bulk_delete#goal", "delete"),
     "Filter by RowKey with StartsWith (taourl)": ("how-to#read-keys-that-begin-with-a-text", "startswith"),
+    "Restricted characters in RowKeys (Stack Overflow 11514707)": (
+        "how-to#use-a-url-a-path-or-any-text-as-a-key",
+        "escape",
+    ),
+    "Null of an entity cannot be read back (azure-sdk-for-net 19769)": (
+        "how-to#find-entities-without-a-property",
+        "absent",
+    ),
+    "Several changes with the same row key (Azurite 1754)": (
+        "how-to#change-several-entities-at-once",
+        "InvalidDuplicateRow",
+    ),
+    "Timeouts are ignored (azure-sdk-for-python 12423, 39580)": (
+        "how-to#retry-after-a-timeout-or-a-broken-connection",
+        "300 seconds",
+    ),
+    "EntityAlreadyExists after 15 minutes (azure-cosmos-table-python 45)": (
+        "how-to#retry-after-a-timeout-or-a-broken-connection",
+        "its own row",
+    ),
+    "Cannot run the async client inside tests (azure-sdk-for-python 36151)": (
+        "how-to#test-async-code",
+        "event loop is closed",
+    ),
+    "Socket exhaustion in a function (azure-sdk-for-net 27817)": ("operations#client-options", "once per process"),
+    "AuthorizationPermissionMismatch (azure-sdk-for-python 24282)": (
+        "operations#identities-and-roles",
+        "AuthorizationPermissionMismatch",
+    ),
+    "How to specify TimeToLive (azure-sdk-for-net 22254)": ("how-to#let-entities-expire", "time to live"),
+    "Re-queue messages in the poison queue (piipan 4767)": ("workers#poison-messages", "requeue"),
+    "Requests to tables are throttled (Azure-Functions 2316)": ("operations#throttling", "503"),
+    "API version is not supported by Azurite": ("backends#start-azurite", "skipApiVersionCheck"),
 }
 """Questions that the author of the pages did not choose, with their sources, and where they are answered."""
 MAX_CLICKS_OF_OTHERS = 2

@@ -78,7 +78,7 @@ def of(value: bytes) -> dict[str, Any]:
 
 async def get(staff: Any) -> bytes | None:
     found = await staff.get(**JONES)
-    assert found is None or of(found["Photo"])["Name"] == found["Name"], "a photo that the entity does not tell of"
+    assert found is None or of(found["Photo"])["Name"] == found["Name"], "a photo that the entity does not reference"
     return None if found is None else found["Photo"]
 
 
@@ -264,5 +264,5 @@ def test_overwriting_a_blob_returns_a_value_that_was_never_written(monkeypatch: 
 
     monkeypatch.setattr(large_properties, "uuid4", Same)
 
-    with pytest.raises(Counterexample, match="a photo that the entity does not tell of"):
+    with pytest.raises(Counterexample, match="a photo that the entity does not reference"):
         explored(actors({"b": merge}, reads=True))

@@ -345,7 +345,7 @@ async def sets_a_point(world: World) -> None:
 
 
 async def sets_a_point_twice(world: World) -> None:
-    # The second is made on a row that does not tell of all its writes
+    # The second is made on a row that does not show all its writes
     await series_of(world).set(1, 9, **ID)
     await series_of(world).set(1, 10, **ID)
 

@@ -27,6 +27,7 @@ PAGES = (
     fidelity,
     fidelity_evidence,
     fidelity_evidence.BEHAVIORS,
+    fidelity_evidence.DIFFERENCES,
     fidelity_evidence.DEVIATIONS,
     compositions,
     compositions.REJECTED,

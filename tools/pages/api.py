@@ -106,8 +106,12 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
         yield f"{_introduction(value)} [Source]({_source(target)})"
         if target.members and (methods := target.methods):
             shared = [name for name in methods if _is_described_with_sets(value, name)]
-            rows = [_method(value, name) for name in methods if name not in shared]
-            yield table(("Member", "What it does", "Raises"), rows)
+            same = [name for name in methods if _has_no_docstring_of_its_own(value, name)]
+            rows = [_method(value, name) for name in methods if name not in (*shared, *same)]
+            if rows:
+                yield table(("Member", "What it does", "Raises"), rows)
+            if same:
+                yield f"{_kind_of_members(value)}: {', '.join(f'`{name}`' for name in same)}."
             if shared:
                 names = ", ".join(f"`{name}`" for name in shared)
                 yield f"As in [`EntitySet`](/api/sets.md#entityset): {names}."
@@ -177,10 +181,28 @@ def _is_described_with_sets(owner: Any, name: str) -> bool:
     return owner is not tablepatterns.EntitySet and shared is not None and inspect.getattr_static(owner, name) is shared
 
 
+def _call_in_short(value: Any) -> str:
+    """Return how a method is called, with the arguments that it needs; the source and the site have all."""
+    needed, _, others = _signature(value).partition("(")
+    names = [part for part in others.removesuffix(")").split(", ") if part and part != "*"]
+    required = [name for name in names if not name.endswith("=...") and not name.startswith("**")]
+    return f"{needed}({', '.join([*required, *(['…'] if len(required) < len(names) else [])])})" if needed else ""
+
+
+def _has_no_docstring_of_its_own(owner: Any, name: str) -> bool:
+    """Return whether a member is the value of an enumeration, or one function under several names."""
+    member = inspect.getattr_static(owner, name)
+    return isinstance(member, owner) or getattr(member, "__name__", name) != name
+
+
+def _kind_of_members(owner: Any) -> str:
+    return "Values" if issubclass(owner, Enum) else "Not supported"
+
+
 def _method(owner: Any, name: str) -> tuple[str, str, str]:
     member = inspect.getattr_static(owner, name)
     value = getattr(owner, name) if callable(getattr(owner, name, None)) else member
-    called = _signature(value) if callable(value) else ""
+    called = _call_in_short(value) if callable(value) else ""
     raises = dict.fromkeys(_RAISES.findall(inspect.getdoc(value) or ""))
     return f"`{called or name}`", _summary(value), ", ".join(f"`{each}`" for each in raises)
 

@@ -106,18 +106,14 @@ def http_share(part: str, request: str) -> float:
 
 def _over_http() -> Iterator[str]:
     yield "## Single requests over HTTP"
-    yield (
-        "The processor time of one request in ms, and how many one core can send per second. A server in another "
-        "process answers at once."
-    )
+    yield ("The processor time of one request in ms. A server in another process answers at once.")
     rows: list[tuple[str, ...]] = []
     for part, title in TITLES.items():
         for request, sides in _json("over_http")["parts"][part].items():
             sdk, library = (median(sides[who]["cpu"]) for who in (SDK, LIBRARY))
             times = f"{1000 * sdk:.2f}", f"{1000 * library:.2f}", f"{http_share(part, request):.2f}"
-            rows.append((f"{title}: {request}", *times, f"{1 / sdk:,.0f}", f"{1 / library:,.0f}"))
-    heads = ("", "SDK", "library", "library / SDK", "SDK, per second", "library, per second")
-    yield table(heads, rows)
+            rows.append((f"{title}: {request}", *times))
+    yield table(("", "SDK", "library", "library / SDK"), rows)
     bare = _json("over_http")["parts"]["http"]["get"]
     clients = (f"{who} {1000 * median(bare[who]['cpu']):.2f} ms" for who in ("http.client", "urllib3", "requests"))
     yield f"The request of a read alone takes: {', '.join(clients)}."
@@ -237,15 +233,15 @@ def _startup() -> Iterator[str]:
 def _explorer() -> Iterator[str]:
     yield "## Exploring schedules"
     yield (
-        "What `explore` takes to try every schedule within a bound, in seconds of processor time, and what its "
-        "first version took, which repeated each schedule from the beginning. Schedules that can only end as others do "
-        "are left out, so fewer are tried now. `benchmarks/explorations.py` has the explorations."
+        "The processor time in seconds that `explore` takes to try every schedule within a bound, without those that "
+        "can only end as others do. `benchmarks/explorations.py` has the explorations, and the first version for "
+        "comparison."
     )
-    rows = []
+    rows = list[tuple[str, ...]]()
     for name, versions in _json("explorer")["rounds"].items():
-        (tried, before), (tries, now) = (_explored(versions[version]) for version in ("compared", "this version"))
-        rows.append((name, f"{tried:,}", f"{before:.2f}", f"{tries:,}", f"{now:.2f}", f"{before / now:.0f} x"))
-    yield table(("", "schedules, first version", "seconds", "schedules, now", "seconds", "times as fast"), rows)
+        (_, before), (tries, now) = (_explored(versions[version]) for version in ("compared", "this version"))
+        rows.append((name, f"{tries:,}", f"{now:.2f}", f"{before / now:.0f} x"))
+    yield table(("", "schedules", "seconds", "as fast as the first version"), rows)
 
 
 def _explored(rounds: Sequence[tuple[int, float]]) -> tuple[int, float]:
@@ -264,8 +260,11 @@ def _environments() -> str:
         "exploring": _json("explorer")["environment"],
     }
     names = dict.fromkeys(name for each in facts.values() for name in each)
-    rows = [(name, *(each.get(name, "") for each in facts.values())) for name in names]
-    return table(("", *facts), rows)
+    values = {name: [each.get(name, "") for each in facts.values()] for name in names}
+    shared = {name: found[0] for name, found in values.items() if len(set(found)) == 1}
+    rows = [(part, *(values[name][at] for name in names if name not in shared)) for at, part in enumerate(facts)]
+    common = "; ".join(f"{name} {value}" for name, value in shared.items())
+    return f"All: {common}.\n\n{table(('', *(name for name in names if name not in shared)), rows)}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The page on the catalog: entries by question and by kind, and in full those that have no page of their own."""
+"""The page on the catalog: entries by kind, and what to know of those that have no page of their own."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
-from tablepatterns.catalog import ENTRIES, CatalogEntry, Concern, Kind, related
+from tablepatterns.catalog import ENTRIES, CatalogEntry, Kind, related
 from tools.pages.homes import anchor_of, page_of
 from tools.pages.markdown import introduction, page, table
 
 PAGE = "docs/catalog.md"
-QUESTIONS: dict[Concern, str] = {
-    "lookup": "How do I find entities by something else than their key?",
-    "order": "How do I get entities in another order, or the newest first?",
-    "modification": "How do I change or delete much at little cost?",
-    "consistency": "How do I keep together what belongs together?",
-    "size": "What if it does not fit in one entity?",
-    "volume": "What if there are too many requests, or entities, for one partition?",
-    "access": "Who may read and change what?",
-    "relationship": "How do I model what belongs to an entity?",
-    "query-versus-modification": "What if reading and writing want different layouts?",
-}
 KINDS: dict[Kind, str] = {
     "pattern": "Patterns",
     "anti-pattern": "Anti-patterns",
@@ -41,16 +30,7 @@ def render() -> str:
         relationships=counts["relationship"],
         implementations=counts["implementation"],
     )
-    return page(first, f"## By question\n\n{_questions()}", *_kinds())
-
-
-def _questions() -> str:
-    concerns: tuple[Concern, ...] = get_args(Concern)
-    rows = (
-        (QUESTIONS[concern], ", ".join(_link(entry) for entry in ENTRIES if concern in entry.concerns))
-        for concern in concerns
-    )
-    return table(("Question", "Entries"), rows)
+    return page(first, *_kinds())
 
 
 def _kinds() -> Iterator[str]:
@@ -62,28 +42,22 @@ def _kinds() -> Iterator[str]:
 
 
 def _whole(each: CatalogEntry) -> str:
-    """Return an entry."""
-    used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
+    """Return an entry: what it is for, and what to mind; `tablepatterns patterns` prints all of it."""
     paragraphs = (
         f"### {each.title}",
-        f"{used}. Guide: *{each.guide}*.",
         f"**Problem.** {each.problem}",
         f"**Solution.** {each.solution}",
-        f"**Keys.** {each.keys}.",
-        f"**Guarantee.** {each.guarantee}",
-        f"**Cost.** {each.cost}",
-        _list("Limits", each.limits),
-        _list("Use it when", each.use_when),
-        _list("Avoid it when", each.avoid_when),
-        _list("Trade-offs", each.trade_offs),
+        "\n".join(f"- {line}" for line in (*each.limits, *each.trade_offs)),
+        f"**Use it when:** {_clauses(each.use_when)}. **Avoid it when:** {_clauses(each.avoid_when)}.",
         f"**Related.** {', '.join(map(_link, related(each.name)))}.",
     )
     return "\n\n".join(filter(None, paragraphs))
 
 
-def _list(title: str, lines: Iterable[str]) -> str:
-    points = "\n".join(f"- {line}" for line in lines)
-    return f"**{title}**\n\n{points}" if points else ""
+def _clauses(sentences: Iterable[str]) -> str:
+    """Return sentences as clauses after a colon."""
+    without_period = (sentence.rstrip(".") for sentence in sentences)
+    return "; ".join(clause[0].lower() + clause[1:] for clause in without_period)
 
 
 def _names(classes: Iterable[str]) -> str:

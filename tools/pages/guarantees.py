@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablepatterns.catalog import ENTRIES, CatalogEntry
+from tablepatterns.catalog import ENTRIES
 from tools import DATA, ROOT
 from tools.pages.data_file import DataFile
 from tools.pages.homes import recipes_on_pages
@@ -69,9 +69,10 @@ class Proof:
 
 
 def limits() -> dict[str, dict[str, Any]]:
-    """Return the limits of each recipe: those of its catalog entry, unless the file has others."""
+    """Return the limits of each recipe: those of its catalog entry, and of the file for what has no entry."""
     stated: dict[str, dict[str, Any]] = {name: {"not": each.limits} for each in ENTRIES for name in each.classes}
-    return stated | tomllib.loads(LIMITS.read_text(encoding="utf-8"))
+    others = tomllib.loads(LIMITS.read_text(encoding="utf-8"))
+    return stated | {name: {**stated.get(name, {}), **limit} for name, limit in others.items()}
 
 
 def render() -> str:
@@ -86,13 +87,7 @@ def render() -> str:
     }
     elsewhere = recipes_on_pages("guarantees")
     here = (f"## {name}\n\n{promised(proof, name)}" for name in proof.recipes if name not in elsewhere)
-    return page(introduction("guarantees", recipes_of_patterns=_patterns(elsewhere), **numbers), *here)
-
-
-def _patterns(elsewhere: Mapping[str, CatalogEntry]) -> str:
-    """Return links to the guarantees of patterns."""
-    shown = {pattern.name: pattern for pattern in elsewhere.values()}
-    return ", ".join(f"[{shown[each].title}](patterns/{each}.md#guarantees)" for each in sorted(shown))
+    return page(introduction("guarantees", **numbers), *here)
 
 
 def promised(proof: Proof, recipe: str) -> str:
@@ -138,7 +133,7 @@ EXPLORED = DataFile(
     ("Recipe", "Guaranteed", "Bound", "Schedules run", "Pruned (state already seen)", "Test"),
     explored,
 )
-LIMITED = DataFile("docs/data/limits.tsv", ("Recipe", "Not promised", "Schedule", "Test"), limits_of_recipes)
+LIMITED = DataFile("docs/data/limits.tsv", ("Recipe", "Limit", "Schedule", "Test"), limits_of_recipes)
 VARIANTS = DataFile("docs/data/broken-variants.tsv", ("Recipe", "Test", "Failures found"), variants)
 
 

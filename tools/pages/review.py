@@ -17,7 +17,7 @@ from tablepatterns_review.rules import RULES
 from tools import DATA
 from tools.pages.data_file import DataFile
 from tools.pages.design_format import as_markdown
-from tools.pages.markdown import INTRODUCTIONS, table
+from tools.pages.markdown import INTRODUCTIONS
 
 PAGE = "docs/review.md"
 EXAMPLE = DATA / "review_example"
@@ -39,7 +39,6 @@ def render() -> str:
         "python": EXAMPLE.with_suffix(".py").read_text(encoding="utf-8").strip(),
         "keys": as_markdown().strip(),
         "count": str(len(RULES)),
-        "rules": _rules(),
     }
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part)
@@ -53,14 +52,6 @@ def _report_keys() -> Iterator[tuple[str, str]]:
 
 
 REPORT_KEYS = DataFile("docs/data/review-report.tsv", ("Key", "Value"), _report_keys)
-
-
-def _rules() -> str:
-    """Return the names of the rules, by what decides on their severity."""
-    names = dict[str, list[str]]()
-    for each in RULES.values():
-        names.setdefault(each.severity, []).append(f"`{each.name}`")
-    return table(("Severity", "Rules"), [(severity, ", ".join(found)) for severity, found in names.items()])
 
 
 def rules() -> Iterator[tuple[str, ...]]:

@@ -64,7 +64,23 @@ def _process(_app: Sphinx, _what: str, _name: str, _object: object, _options: An
     lines[:] = shown(lines)
 
 
+def shown_signature(signature: str) -> str:
+    """Return a signature without the private default of an argument that may be left out.
+
+    >>> shown_signature("(target: str | Literal[Omitted.OMITTED] = Omitted.OMITTED)")
+    '(target: str = ...)'
+    """
+    return signature.replace(" | Literal[Omitted.OMITTED]", "").replace("= Omitted.OMITTED", "= ...")
+
+
+def _process_signature(
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    return shown_signature(signature) if signature else signature, returned
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to autodoc."""
     app.connect("autodoc-process-docstring", _process)
+    app.connect("autodoc-process-signature", _process_signature)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,13 +41,13 @@ class LinkedNames(SphinxPostTransform):
                 self._link(literal, target)
 
     def _target(self, name: str) -> str | None:
-        """Return the page and the anchor that explain a name best."""
+        """Return the page and the anchor that explain a name best: on a pattern's own page, the reference."""
         found = self.env.domains["py"].data["objects"].get(f"tablepatterns.{name}")
         pages = (f"patterns/{entry.name}" for entry in ENTRIES if name in entry.classes)
         # The parts of every design are explained best on one page
         if found is None or found.docname != _OF_ALL:
             for page in pages:
-                if page in self.env.found_docs:
+                if page in self.env.found_docs and page != self.env.docname:
                     return f"{page}#"
         return f"{found.docname}#{found.node_id}" if found else None
 

@@ -18,11 +18,13 @@ _TOCTREE: Final = re.compile(r"^<!-- toctree:(.*)\n([^>]*)-->$", re.MULTILINE)
 _REFERENCE: Final = re.compile(
     r"^<!-- make pages: (names|api)\s+([^>]*?)\s+-->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE
 )
+# Doctest needs the empty line, and readers see it as a gap in the box
+_LAST_LINE_OF_CONSOLE: Final = re.compile(r"^(```pycon\n(?:(?!```).*\n)*?)\n(?=```$)", re.MULTILINE)
 
 
 def site_text(text: str) -> str:
     """Return the text of a page as the site reads it."""
-    return _TOCTREE.sub(_toctree, _REFERENCE.sub(_directives, text))
+    return _LAST_LINE_OF_CONSOLE.sub(r"\1", _TOCTREE.sub(_toctree, _REFERENCE.sub(_directives, text)))
 
 
 def _toctree(found: re.Match[str]) -> str:

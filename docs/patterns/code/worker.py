@@ -25,7 +25,7 @@ def main(storage: Storage) -> None:
     hiring.start({"Department": "Sales", "EmployeeId": 223})
     hiring.start({"Department": "Marketing", "EmployeeId": 224})
     leaving.start({"EmployeeId": 152})
-    storage.queues.get_queue_client("staff").send_message("hire somebody")
+    storage.queues.get_queue_client("staff").send_message("hire someone")
 
     # -- work
     print(worker.drain())

@@ -20,13 +20,12 @@ PAGE = "docs/fidelity-evidence.md"
 def render(root: Path = ROOT) -> str:
     """Return the page for this repository."""
     found = sections()
-    rows = ((section.part, section.title, str(len(section.rows)), _tests_file(section)) for section in found)
     return page(
         introduction(
             "fidelity-evidence",
             azurite=azurite_version(root),
             all=len(list(all_rows(found))),
-            subjects=rows_of_table(rows),
+            subjects=rows_of_table(map(_counted, found)),
             exchanges=f"{recordings.FIGURES['exchanges']:,}",
             compared=f"{recordings.compared():,}",
             set_aside=recordings.set_aside(),
@@ -54,10 +53,23 @@ def deviations(root: Path = ROOT) -> Iterator[tuple[str, ...]]:
         yield path, exclusion.name, exclusion.reason
 
 
+def differences() -> Iterator[tuple[str, ...]]:
+    """Yield the behaviors that the engine does not reproduce."""
+    for section in sections():
+        for row in section.rows:
+            if not row.is_same:
+                yield row.number, section.title, row.service, row.engine, "missing" if row.lacks else "different"
+
+
 BEHAVIORS = DataFile(
     "docs/data/fidelity-behaviors.tsv",
     ("Number", "Part", "Subject", "The service", "Engine", "Azurite", "Known from"),
     behaviors,
+)
+DIFFERENCES = DataFile(
+    "docs/data/fidelity-differences.tsv",
+    ("Number", "Subject", "The service", "The in-memory engine", "Kind"),
+    differences,
 )
 DEVIATIONS = DataFile("docs/data/azurite-deviations.tsv", ("Tests", "Deviation", "What Azurite does"), deviations)
 
@@ -86,8 +98,11 @@ def azurite_version(root: Path) -> str:
     return str(pinned["dependencies"]["azurite"])
 
 
-def _tests_file(section: Section) -> str:
-    return f"[{section.file}](data/fidelity/{section.file})"
+def _counted(section: Section) -> tuple[str, ...]:
+    rows = section.rows
+    counts = (sum(row.is_same for row in rows), sum(row.differs for row in rows), sum(row.lacks for row in rows))
+    tests_file = f"[{section.file}](data/fidelity/{section.file})"
+    return section.part, section.title, str(len(rows)), *(str(count or "") for count in counts), tests_file
 
 
 def _cells(row: Row, known: Mapping[str, Test]) -> tuple[str, ...]:

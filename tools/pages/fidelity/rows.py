@@ -43,6 +43,11 @@ class Row:
         """Whether the in-memory engine behaves like the service."""
         return not self.engine
 
+    @property
+    def differs(self) -> bool:
+        """Whether the in-memory engine supports it, but answers in another way than the service."""
+        return not self.is_same and not self.lacks
+
 
 @dataclass(frozen=True)
 class Section:

@@ -1,4 +1,4 @@
-"""The licences of this project's dependencies: `python -m tools.licences` writes docs/licences.md.
+"""The licenses of this project's dependencies: `python -m tools.licenses` writes docs/data/licenses.tsv.
 
 They are read from the metadata of the installed packages.
 """
@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 from packaging.requirements import Requirement
 
 from tools import DOCS, ROOT
+from tools.pages.data_file import DataFile
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # pytest brings it to Python 3.10
 
-PAGE: Final = DOCS / "licences.md"
+PAGE: Final = DOCS / "data" / "licenses.tsv"
 PACKAGE: Final = "tablepatterns"
 # Older metadata has classifiers only
 _NAMES: Final = {
@@ -35,21 +36,14 @@ _NAMES: Final = {
     "PSFL": "PSF-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-_INTRODUCTION: Final = """\
-# Licences
-
-The package itself is under the MIT licence. Below is what it needs, as `pip` installs it, and under which licence each
-is: read from the metadata of the versions that are named. `make licences` writes this page. None of it is copied into
-the package.
-"""
 
 
 class Row(NamedTuple):
-    """A required distribution, and its licence."""
+    """A required distribution, and its license."""
 
     name: str
     version: str
-    licence: str
+    license: str
 
 
 def asked_for(extra: str = "") -> list[str]:
@@ -82,23 +76,18 @@ def brought(names: Iterable[str]) -> set[str]:
 def row(name: str) -> Row:
     """Return the row of an installed distribution, from its metadata."""
     found = distribution(name)
-    return Row(_normal(name), found.version, _licence(found))
+    return Row(_normal(name), found.version, _license(found))
 
 
 def render() -> str:
-    """Return the page."""
+    """Return the text of the table."""
     core = set(asked_for())
-    parts = [_INTRODUCTION, _part("The package", core), _part("What those bring along", brought(core) - core)]
+    parts = {"the package": core, "its dependencies": brought(core) - core}
     ours = [extra for extra in extras() if extra != "dev"]
-    parts += [_part(f"The extra `{extra}`", {*asked_for(extra)} - core) for extra in ours]
-    known = core.union(*map(asked_for, ours))
-    parts.append(_part("To work on it (`dev`)", {*asked_for("dev")} - known))
-    return "\n".join(parts)
-
-
-def _part(title: str, names: Iterable[str]) -> str:
-    lines = [f"| {each.name} | {each.version} | {each.licence} |" for each in map(row, sorted(names))]
-    return "\n".join([f"## {title}\n", "| Name | Version | Licence |", "|---|---|---|", *lines, ""])
+    parts |= {f"the extra {extra}": {*asked_for(extra)} - core for extra in ours}
+    parts["development (dev)"] = {*asked_for("dev")} - core.union(*map(asked_for, ours))
+    rows = [(part, *row(name)) for part, names in parts.items() for name in sorted(names)]
+    return DataFile(str(PAGE), ("Needed by", "Name", "Version", "License"), lambda: rows).render()
 
 
 def _requirements(found: Distribution, wanted: Iterable[str]) -> Iterator[Requirement]:
@@ -109,14 +98,14 @@ def _requirements(found: Distribution, wanted: Iterable[str]) -> Iterator[Requir
             yield asked
 
 
-def _licence(found: Distribution) -> str:
+def _license(found: Distribution) -> str:
     metadata = found.metadata
     if expression := metadata.get("License-Expression"):
         return str(expression)
-    licence = str(metadata.get("License") or "")
+    declared = str(metadata.get("License") or "")
     classified = [each.split(" :: ")[-1] for each in metadata.get_all("Classifier") or () if "License ::" in each]
-    # Some projects have the whole text of the licence here
-    names = [licence] if licence and len(licence) < 40 and "\n" not in licence else classified
+    # Some projects have the whole text of the license here
+    names = [declared] if declared and len(declared) < 40 and "\n" not in declared else classified
     return " AND ".join(_NAMES.get(name, name) for name in names) or "not told"
 
 
