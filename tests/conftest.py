@@ -52,6 +52,7 @@ MARKERS = (
     "browser: the body looks at a page in Chromium",
     "dask: the body needs the extra dask",
     "parquet: the body needs the extra parquet",
+    "zstd: the body needs the extra zstd, before Python 3.14",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
     "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",

@@ -110,11 +110,7 @@ DESIGNS: dict[str, tuple[Verdict, str, Make]] = {
         '"first" means first in key order',
         lambda on: staff(on).take(3, Department="Sales"),
     ),
-    "EntityTypes": (
-        "unordered",
-        "each row has its type",
-        lambda on: tp.EntityTypes(staff(on)),
-    ),
+    "EntityTypes": ("unordered", "each row has its type", lambda on: tp.EntityTypes(staff(on))),
     "EventualTransaction": (
         "rejected",
         "its messages need a queue",

@@ -58,10 +58,10 @@ def explore(
     Schedules with the fewest faults run first, then those with the fewest preemptions, so the counterexample is the
     simplest.
 
-    Within the bound, every schedule is tried unless it would only repeat others. `exhaustive` says whether there were
-    fewer than `schedules` of them. The search is deterministic, even if the actors use random ids and backoff. An actor
-    may await only requests, and `sleep` and `gather` of the account. Information that it gets without a request, such
-    as from a list that another actor appends to, is not part of a state, and makes the search slower.
+    Within the bound, every schedule is tried unless it would only repeat others. The search is deterministic, even if
+    the actors use random ids and backoff. An actor may await only requests, and `sleep` and `gather` of the account.
+    Information that it gets without a request, such as from a list that another actor appends to, makes the search
+    slower.
 
     Cost: no requests outside the process; less than a millisecond for each request of each schedule.
 

@@ -14,9 +14,8 @@ from tablepatterns_engine.ledger import Record
 from .choice import Choice, Kind, line_of
 from .code import Actor, Node, Unrepeatable
 from .digest import digest_of
-from .execution import FAULTS, Executed
 from .request_points import Call
-from .scenario import ActorGroup, Check, Scenario
+from .scenario import FAULTS, ActorGroup, Check, Executed, Scenario
 from .snapshot import Saved
 from .world import World
 
@@ -270,8 +269,8 @@ class Run:
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
         sender = f"{choice.label}, request {actor.node.history.turns.get(call.strand, 0)}"
-        executed, after = self.group.executions.execute(self.account, call, sender, choice.kind)
-        self._go_to(after)
+        executed = self.group.execute(self.account, call, sender, choice.kind)
+        self._go_to(executed.account)
         self._last.records.extend(executed.records)
         outcome = _result_of(executed)
         if choice.kind == "crash after":

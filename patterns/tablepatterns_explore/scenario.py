@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain, count
 from string import ascii_uppercase
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 
 from tablepatterns.argument_types import is_async, is_generator
 from tablepatterns.errors import BadInput
+from tablepatterns_engine.faults import RESPONSE_LOST, TIMED_OUT_AFTER, Fault
+from tablepatterns_engine.ledger import Record
 
+from .choice import Kind
 from .code import Actor, Code, Unrepeatable, Unstarted
-from .execution import Executions
+from .request_points import Call, ResponseOrError
 from .shared_objects import SharedObjects
 from .snapshot import Saved
 from .sync_actor import SyncActor
@@ -83,6 +87,18 @@ def _actors_by_name(actors: Iterable[Program] | Mapping[str, Program]) -> dict[s
     return dict(zip(names, actors, strict=False))
 
 
+FAULTS: Final[Mapping[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_OUT_AFTER}
+"""What happens to the response to a request that is executed."""
+
+
+class Executed(NamedTuple):
+    """The result of a request, what the ledger says of it, and the account after it."""
+
+    response: ResponseOrError
+    records: tuple[Record, ...]
+    account: Saved
+
+
 class ActorGroup:
     """The actors of a scenario in one world, whose account is emptied, and the state of the account before they begin.
 
@@ -98,7 +114,7 @@ class ActorGroup:
         self.start: Saved = self.world.snapshots.save()
         self.records = tuple(self.world.ledger.records)
         """The requests that were sent to create them."""
-        self.executions = Executions(world)
+        self._executions: dict[tuple[object, ...], Executed] = {}
         self.checked_states: set[object] = set()
         """The states for which a check is known to hold."""
         self.codes = [Code(name, self.world, self._new_coroutine) for name in names]
@@ -112,6 +128,24 @@ class ActorGroup:
     def reorderings(self) -> int:
         """How often turns of independent calls led to the same place in another order for the first time."""
         return sum(code.reorderings for code in self.codes)
+
+    def execute(self, account: Saved, call: Call, sender: str, kind: Kind) -> Executed:
+        """Execute a request; `kind` is what becomes of the response.
+
+        It is executed again only where the account differs. Everything else about it follows from the place in the code
+        of the actor that sends it.
+        """
+        key = call, sender, kind, account.exact_digest
+        if key not in self._executions:
+            world = self.world
+            world.snapshots.go_to(account)
+            world.snapshots.fill()
+            world.turn_to(sender)
+            fault = world.engine.faults.add(FAULTS[kind]) if kind in FAULTS else nullcontext()
+            with fault, world.ledger.span() as span:
+                response = call.execute()
+            self._executions[key] = Executed(response, tuple(span.records), world.snapshots.save())
+        return self._executions[key]
 
     def close(self) -> None:
         """End all coroutines, so that none of their code runs later."""

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from copy import copy
 from enum import Enum
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from itertools import count
 from random import Random
 from threading import Lock, RLock
 from types import FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
@@ -40,7 +40,6 @@ _LOCKS: Final = (type(Lock()), type(RLock()))
 _SHARED: Final = (Clock, Ledger, *_LOCKS)
 """Attributes that are not state of the account: the clock is saved separately, and the ledger by the run."""
 _PARTS: Final = (Engine, Tables, Queues, Blobs, Containers, Deletions, Faults, Rule, Targets)
-_SERVICES: Final[dict[type, str]] = {Tables: "table", Queues: "queue", Blobs: "blob"}
 
 
 class _SavedValue(NamedTuple):
@@ -51,33 +50,20 @@ class _SavedValue(NamedTuple):
     revive: Callable[[], Any]
 
 
-class Scope(NamedTuple):
-    """What a request can read or change: one table or queue, or with None all of a service."""
-
-    service: str
-    resource: str | None = None
-
-
 class _Place:
     """Where a part of the state is: in a field of a part of the engine, or under a key of such a field.
 
     :param number: which of the parts of its type it is
     :param key: of a table, a queue or a container; None for the whole field
-    :param service: whose requests can reach it, "" if all can
     """
 
-    __slots__ = ("key", "label", "name", "part", "service")
+    __slots__ = ("key", "label", "name", "part")
 
-    def __init__(self, part: Any, number: int, name: str, key: str | None, service: str) -> None:
+    def __init__(self, part: Any, number: int, name: str, key: str | None) -> None:
         self.part = part
         self.name = name
         self.key = key
-        self.service = service
         self.label = f"{type(part).__name__} {number}, {name}, {key}"
-
-    def get(self) -> Any:
-        value = getattr(self.part, self.name)
-        return value if self.key is None else value.get(self.key)
 
     def set_value(self, value: Any) -> None:
         if self.key is None:
@@ -88,61 +74,35 @@ class _Place:
     def remove(self) -> None:
         del getattr(self.part, self.name)[self.key]
 
-    def is_within(self, scope: Scope | None) -> bool:
-        """Return whether a request with this scope can reach it; None is the whole account."""
-        if scope is None or not self.service:
-            return True
-        return self.service == scope.service and (self.key is None or scope.resource in (None, self.key))
-
-
-Changes: TypeAlias = dict[_Place, _SavedValue | None]
-"""What is at places now where something else was; None for nothing."""
-
 
 class Saved:
     """The state of an account at some moment."""
 
-    __slots__ = ("_digest", "_exact", "now", "values")
-
     def __init__(self, now: Ticks, values: Mapping[_Place, _SavedValue]) -> None:
         self.now = now
         self.values = values
-        self._digest: bytes | None = None
-        self._exact: dict[Scope, object] = {}
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """Equal for equal states. Timestamps count by their names, and the order of properties does not count."""
-        if self._digest is None:
-            digests = sorted((place.label, value.named_digest) for place, value in self.values.items())
-            self._digest = digest_of(int(self.now), digests)
-        return self._digest
+        digests = sorted((place.label, value.named_digest) for place, value in self.values.items())
+        return digest_of(int(self.now), digests)
 
-    def exact(self, scope: Scope) -> object:
-        """Return what is equal only if a request with this scope finds exactly the same."""
-        if scope not in self._exact:
-            digests = sorted(
-                (place.label, value.exact_digest) for place, value in self.values.items() if place.is_within(scope)
-            )
-            self._exact[scope] = digest_of(int(self.now), digests)
-        return self._exact[scope]
+    @cached_property
+    def exact_digest(self) -> bytes:
+        """Equal only for states in which a request finds exactly the same."""
+        digests = sorted((place.label, value.exact_digest) for place, value in self.values.items())
+        return digest_of(int(self.now), digests)
 
     def at(self, now: Ticks) -> Saved:
         return self if now == self.now else Saved(now, self.values)
-
-    def changed(self, now: Ticks, changes: Changes) -> Saved:
-        """Return the state after changes, and at another time."""
-        if not changes:
-            return self.at(now)
-        values = {**self.values, **changes}
-        return Saved(now, {place: value for place, value in values.items() if value is not None})
 
 
 class Snapshots:
     """Saves and restores the state of one engine, whatever services it has.
 
     Equal parts of saved states are kept once. What a schedule goes to is restored only when a request, a check or the
-    code of an actor needs it, and only as far as they can see.
+    code of an actor needs it.
     """
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:
@@ -172,64 +132,35 @@ class Snapshots:
         self.current = Saved(self._stamps.now(), values)
         return self.current
 
-    def changes(self, scope: Scope) -> Changes:
-        """Return what a request with this scope has changed since the engine was filled for it."""
-        current, present = self.current.values, self._present or {}
-        values = {place: self._save_value(value) for place, value in self._within(scope)}
-        present.update((place, value.exact_digest) for place, value in values.items())
-        removed_places = [place for place in present if place.is_within(scope) and place not in values]
-        for place in removed_places:
-            del present[place]
-        replacements: Changes = {
-            place: value
-            for place, value in values.items()
-            if place not in current or current[place].exact_digest != value.exact_digest
-        }
-        return replacements | {place: None for place in removed_places if place in current}
-
     def go_to(self, saved: Saved) -> None:
         """Let the schedule be at a state that was saved; the engine follows when it is filled."""
         self._stamps.move_to(saved.now)
         self.current = saved
 
-    def fill(self, scope: Scope | None = None) -> None:
-        """Let the engine hold the state of the schedule, at least what a request with this scope can reach."""
+    def fill(self) -> None:
+        """Let the engine hold the state of the schedule."""
         values = self.current.values
         if self._present is None:
-            scope, self._present = None, {place: b"" for place, _ in self._walk()}
-        present = self._present
+            self._present = {place: b"" for place, _ in self._walk()}
         for place, value in values.items():
-            if present.get(place) != value.exact_digest and place.is_within(scope):
+            if self._present.get(place) != value.exact_digest:
                 place.set_value(value.revive())
-                present[place] = value.exact_digest
-        for place in [place for place in present if place not in values and place.is_within(scope)]:
+        for place in self._present.keys() - values.keys():
             if place.key is not None:
                 place.remove()
-            del present[place]
+        self._present = {place: value.exact_digest for place, value in values.items()}
 
-    def _within(self, scope: Scope) -> Iterator[tuple[_Place, Any]]:
-        if scope.resource is None:
-            yield from ((place, value) for place, value in self._walk() if place.is_within(scope))
-            return
-        places = dict.fromkeys(place for place in self.current.values if place.is_within(scope))
-        part = self._engine.tables if scope.service == "table" else self._engine.queues
-        places[self._place(part, 0, f"_{scope.service}s", scope.resource, scope.service)] = None
-        for place in places:
-            value = place.get()
-            if place.key is None or value is not None:
-                yield place, value
-
-    def _place(self, part: Any, number: int, name: str, key: str | None, service: str) -> _Place:
+    def _place(self, part: Any, number: int, name: str, key: str | None) -> _Place:
         index = id(part), name, key
         if index not in self._places:
-            self._places[index] = _Place(part, number, name, key, service)
+            self._places[index] = _Place(part, number, name, key)
         return self._places[index]
 
     def _walk(self) -> Iterator[tuple[_Place, Any]]:
         """Yield all places that hold state, and what is there."""
-        parts: list[tuple[Any, str]] = [(self._engine, "")]
+        parts: list[Any] = [self._engine]
         visited, numbers = {id(self._engine)}, Counter[type]()
-        for part, service in parts:
+        for part in parts:
             number = numbers[type(part)]
             numbers[type(part)] += 1
             for name, value in _state_of(part):
@@ -239,13 +170,13 @@ class Snapshots:
                 for element in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
                     if isinstance(element, _PARTS) and id(element) not in visited:
                         visited.add(id(element))
-                        parts.append((element, service or _SERVICES.get(type(element), "")))
+                        parts.append(element)
                 if issubclass(kind, OrderedMap):
                     resources = cast("dict[str, Any]", value)
                     for key in resources:
-                        yield self._place(part, number, name, key, service), resources[key]
+                        yield self._place(part, number, name, key), resources[key]
                 else:
-                    yield self._place(part, number, name, None, service), value
+                    yield self._place(part, number, name, None), value
 
     def _save_value(self, value: Any) -> _SavedValue:
         kind = _class_of(value)

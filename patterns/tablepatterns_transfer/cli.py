@@ -43,6 +43,11 @@ class Format(str, Enum):
     PARQUET = "parquet"
 
 
+class Compression(str, Enum):
+    GZIP = "gzip"
+    ZSTD = "zstd"
+
+
 class IfExists(str, Enum):
     FAIL = "fail"
     SKIP = "skip"
@@ -72,6 +77,7 @@ def export(
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder, which must be empty, or container:NAME/PATH.")],
     storage: Target = None,
     format_: Annotated[Format, typer.Option("--format", help="JSON Lines or Parquet.")] = Format.JSONL,
+    compression: Annotated[Compression, typer.Option(help="That of JSON Lines.")] = Compression.GZIP,
     where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
     select: Annotated[list[str] | None, typer.Option(help="A property; several times; by default, all.")] = None,
     decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt the entities of a set.")] = False,
@@ -88,7 +94,8 @@ def export(
     """
     by_workers = _workers(workers, dask, name, storage) or 1
     transfer: Any = bound_async(transfer_of(name, storage))
-    options: dict[str, Any] = {"format": format_.value, "select": select, "decrypt": decrypt, "since": since}
+    options: dict[str, Any] = {"select": select, "decrypt": decrypt, "since": since}
+    options |= {"format": format_.value, "compression": compression.value}
     done: dict[str, dict[str, int]] = {}
 
     def keep(report: ExportProgress) -> None:

@@ -39,6 +39,11 @@ class Differences:
         return not any(self.counts.values())
 
     @property
+    def is_empty(self) -> bool:
+        """Whether neither has any row."""
+        return not self.equal and self.are_none
+
+    @property
     def summary(self) -> str:
         """The counts as text."""
         counts = ", ".join(f"{number} {kind}" for kind, number in self.counts.items())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+from uuid import uuid4
 
 from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity
@@ -18,7 +19,6 @@ from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs import Workers
 from tablepatterns.jobs.ranges import PageReader, SelectedRows
 from tablepatterns.jobs.walk import RangeWalk, TablePage, WalkReport
-from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import finish, identity_of
 from tablepatterns.sdk.table import Table
@@ -27,7 +27,7 @@ from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, Fi
 from .places import Place, place_of
 
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
-"""The service rejects requests of a clock that differs more from its own."""
+"""By how much the clocks of the service's servers may differ; it is what the service accepts of a client's."""
 
 Decode: TypeAlias = Callable[[Entity], Coroutine[Any, Any, Entity | None]]
 """Returns the entity of a set in a row, None for another row."""
@@ -44,10 +44,14 @@ class ExportProgress(WalkReport):
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What to export, and to where."""
+    """What to export, and to where.
+
+    :param where: the filter on rows
+    """
 
     folder: str | Path
     format: str
+    compression: str
     where: Filter | None
     select: tuple[str, ...] | None
     decrypt: bool
@@ -71,13 +75,12 @@ class ExportWalk(RangeWalk[ExportProgress]):
     pool: Pool
 
     @classmethod
-    def of(cls, table: Table, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
+    def of(cls, rows: SelectedRows, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
         """Return the work of an export."""
-        # The changes of a table are exported without another filter
-        where = options.where if options.since is None else prop("Timestamp") >= options.since
-        select = None if options.select is None else [*SYSTEM_PROPERTIES, *options.select]
-        rows = SelectedRows(table, where, select)
-        return cls(f"export {table.name}", [rows], ExportProgress(), table, options, decode, pool)
+        if options.since is not None:
+            # The changes of a table are exported without another filter
+            rows = replace(rows, where=prop("Timestamp") >= options.since)
+        return cls(f"export {rows.table.name}", [rows], ExportProgress(), rows.table, options, decode, pool)
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
         """Write the rows of some pages to one file; none if there are no rows."""
@@ -92,7 +95,7 @@ class ExportWalk(RangeWalk[ExportProgress]):
                     if self.decode is not None:
                         rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
                     if rows:
-                        writer = writer or FileWriter(folder, self.options.format)
+                        writer = writer or FileWriter(folder, self.options.format, self.options.compression)
                         writer.write(rows)
                 if writer is None:
                     return ExportProgress()
@@ -108,7 +111,8 @@ class ExportWalk(RangeWalk[ExportProgress]):
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    walk = ExportWalk.of(transfer.table, options, transfer.decoder(options.decrypt), pool)
+    rows, decode = transfer.rows(options.where, options.select), transfer.decoder(options.decrypt, options.select)
+    walk = ExportWalk.of(rows, options, decode, pool)
     return walk.run(pool, None, None, how["workers"])
 
 
@@ -119,10 +123,12 @@ async def run_export(
     workers: int | Workers,
     progress: Callable[[ExportProgress], None] | None,
     base: tuple[str, Export] | None,
+    stored: AsyncIterator[Entity],
 ) -> Manifest:
     """Export a table, and write the manifest; an interrupted export is continued.
 
     :param base: the export whose changes are exported, and its path from this one; None to export all
+    :param stored: reads the keys of all rows that the export could have
     """
     options = walk.options
     origin = identity_of(pool.account), walk.table.name, content, options.format
@@ -133,8 +139,7 @@ async def run_export(
     arguments["base"] = continued and list(continued)
     place = place_of(pool.account, options.folder)
     checkpoint = _Checkpoint(place, arguments)
-    await _check_exists(walk.table)
-    done, started = await checkpoint.start(pool.account.now().isoformat())
+    done, started = await checkpoint.start((await _service_time(walk.table)).isoformat())
 
     def keep(report: ExportProgress) -> None:
         # Files need no event loop, and containers have a sync account
@@ -147,29 +152,33 @@ async def run_export(
         report += await walk.run(pool, done.token, keep, workers, partial(export_part, options=options))
     files = tuple(sorted(report.files, key=lambda file: key_order(file.first)))
     newest = max((file.newest for file in files if file.newest), default=None)
-    deleted = None if base is None else await _write_deleted(base[1], walk.table, place)
-    await _check_exists(walk.table)
+    deleted = None if base is None else await _write_deleted(base[1], stored, place)
+    # A table that is deleted while it is exported would look like one with fewer rows
+    await _service_time(walk.table)
     finished = pool.account.now().isoformat()
     manifest = Manifest(
         *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted
     )
+    await checkpoint.check()
     await checkpoint.delete_other_files(files)
     await place.write(MANIFEST, manifest.text())
     await place.delete(CHECKPOINT)
     return manifest
 
 
-async def _check_exists(table: Table) -> None:
-    """Check that a table exists: one that is deleted while it is exported would look like one with fewer rows."""
-    if not await table.exists():
+async def _service_time(table: Table) -> datetime:
+    """Return the time by the clock of the service; an error if there is no such table."""
+    now = await table.service_time()
+    if now is None:
         raise BadInput("table", table.name, "there is no such table", "check the name and the storage")
+    return now
 
 
 def check_base(base: Manifest, account: str, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
     """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
 
-    It is earlier than the start of that export: a row may have changed after it was read, and by another clock. A row
-    that is exported twice does no harm.
+    It is earlier than the start of that export: a row may have changed after it was read, and the servers' clocks may
+    differ. A row that is exported twice does no harm.
     """
     if base.where is not None:
         rule = "that export has a filter, and a row that changed may no longer match it"
@@ -182,13 +191,12 @@ def check_base(base: Manifest, account: str, table: str, content: str, select: t
     return datetime.fromisoformat(base.started) - _LARGEST_CLOCK_SKEW
 
 
-async def _write_deleted(base: Export, table: Table, place: Place) -> FileEntry | None:
+async def _write_deleted(base: Export, stored: AsyncIterator[Entity], place: Place) -> FileEntry | None:
     """Write the keys of an earlier export that the table has no more. Cost: 1 transaction for each 1,000 rows.
 
     It runs after the changed rows were read: a row that is deleted after that is in the export of the next changes.
     """
     writer: FileWriter | None = None
-    stored = table.query(None, select=SYSTEM_PROPERTIES[:2])
     row = await anext(stored, None)
     with place.workspace() as folder:
         for exported in base.all_rows():
@@ -196,7 +204,7 @@ async def _write_deleted(base: Export, table: Table, place: Place) -> FileEntry 
             while row is not None and key_order(keys_of(row)) < key_order(keys):
                 row = await anext(stored, None)
             if row is None or keys_of(row) != keys:
-                writer = writer or FileWriter(folder, "jsonl", DELETED)
+                writer = writer or FileWriter(folder, "jsonl", name=DELETED)
                 writer.write([Entity({"PartitionKey": keys[0], "RowKey": keys[1]})])
         if writer is None:
             return None
@@ -209,12 +217,15 @@ async def _write_deleted(base: Export, table: Table, place: Place) -> FileEntry 
 class _Checkpoint:
     """What an unfinished export has done, in a file beside its rows.
 
+    A second process that continues an export takes it over, and the first one stops at its next file.
+
     :param arguments: those of the export; another one does not continue it
     """
 
     def __init__(self, place: Place, arguments: dict[str, Any]) -> None:
         self._place = place
         self._arguments = arguments
+        self._owner = uuid4().hex
         self._published = 0
         self.is_complete = False
 
@@ -227,7 +238,7 @@ class _Checkpoint:
         if text is None:
             if names:
                 raise BadInput("folder", str(place), "it is not empty", "choose another folder")
-            await self.keep(ExportProgress(), now)
+            await self._write(ExportProgress(), now)
             return ExportProgress(), now
         state = json.loads(text)
         if state["arguments"] != self._arguments:
@@ -236,15 +247,28 @@ class _Checkpoint:
         files = tuple(map(FileEntry.of, state["files"]))
         self._published = len(files)
         self.is_complete = bool(files) and state["token"] is None
+        done = ExportProgress(sum(file.rows for file in files), files, state["token"])
+        await self._write(done, state["started"])
         await self.delete_other_files(files)
-        return ExportProgress(sum(file.rows for file in files), files, state["token"]), state["started"]
+        return done, state["started"]
 
     async def keep(self, done: ExportProgress, started: str) -> None:
         """Publish the files that are new, and keep what is done."""
+        await self.check()
         for file in done.files[self._published :]:
             await self._place.publish(file.name)
         self._published = len(done.files)
-        state = {"arguments": self._arguments, "started": started, "token": done.token}
+        await self._write(done, started)
+
+    async def check(self) -> None:
+        """Check that no other process has taken over the export: it deletes files that it does not know."""
+        text = await self._place.read(CHECKPOINT)
+        if text is None or json.loads(text)["owner"] != self._owner:
+            rule = "another process has continued this export"
+            raise BadInput("folder", str(self._place), rule, "wait for that one, or choose another folder")
+
+    async def _write(self, done: ExportProgress, started: str) -> None:
+        state = {"arguments": self._arguments, "owner": self._owner, "started": started, "token": done.token}
         text = json.dumps(state | {"files": [asdict(file) for file in done.files]})
         await self._place.write(CHECKPOINT, text)
 

@@ -18,7 +18,7 @@ from uuid import UUID
 from azure.core.exceptions import AzureError
 
 from tablepatterns.argument_types import check_has_run
-from tablepatterns.edm import FROM_JSON
+from tablepatterns.edm import FROM_JSON, Ticks
 from tablepatterns.entity_set.internals import adapter_or_none
 from tablepatterns.errors import BadInput, EntityAlreadyExists, LoadInterrupted, TablePatternsError, message_of
 from tablepatterns.key import Key
@@ -26,7 +26,7 @@ from tablepatterns.limits import INT32_MAX, INT32_MIN
 from tablepatterns.models.codecs import convert_part
 from tablepatterns.models.scalar_codecs import TypeMismatch
 
-from .parquet import arrow
+from .parquet import UNIX_EPOCH, arrow
 
 _PAGE: Final = 1_000
 _TYPE: Final = "@type"
@@ -124,13 +124,38 @@ def _read_csv(path: Path) -> Iterator[ForeignRow]:
 
 
 def _read_parquet(path: Path) -> Iterator[ForeignRow]:
-    _, pq = arrow()
+    pa, pq = arrow()
     number = 0
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(_PAGE):
+            # Arrow's own conversion of nanoseconds depends on pandas, and is not exact
+            zones = {
+                field.name: field.type.tz
+                for field in batch.schema
+                if pa.types.is_timestamp(field.type) and field.type.unit == "ns"
+            }
+            for name in zones:
+                place = batch.schema.get_field_index(name)
+                batch = batch.set_column(place, name, batch.column(place).cast(pa.int64()))
             for cells in batch.to_pylist():
                 number += 1
-                yield ForeignRow(number, cells)
+                error = None
+                for name, zone in zones.items():
+                    if cells[name] is not None:
+                        instant, rest = _of_nanoseconds(cells[name])
+                        if zone and not rest:
+                            cells[name] = instant
+                        else:
+                            rule = "the service stores multiples of 100 ns" if zone else "it has no time zone"
+                            error = f"{name}: {rule}; convert the column"
+                yield ForeignRow(number, cells, error)
+
+
+def _of_nanoseconds(nanoseconds: int) -> tuple[datetime | Ticks, int]:
+    """Return an instant, and the nanoseconds that it cannot hold."""
+    hundreds, rest = divmod(nanoseconds, 100)
+    instant = Ticks(UNIX_EPOCH + hundreds)
+    return instant if instant % 10 else instant.datetime(), rest
 
 
 class RowConverter:
@@ -220,8 +245,11 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+def _instant(text: str) -> Any:
+    if text.endswith("Z"):
+        return FROM_JSON["Edm.DateTime"](text)
+    instant, exact = datetime.fromisoformat(text), Ticks.parse(text)
+    return exact if instant.tzinfo is not None and exact % 10 else instant
 
 
 def _reason(error: BaseException) -> str:

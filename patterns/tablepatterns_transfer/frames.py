@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import datetime
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from tablepatterns.edm import KINDS, Int64, Ticks
@@ -13,9 +13,7 @@ from tablepatterns.errors import BadInput, BadProperty
 from tablepatterns.extras import importing
 from tablepatterns.limits import INT32_MAX, INT32_MIN
 
-from .parquet import arrow, arrow_types
-
-_UNIX_EPOCH: Final = Ticks.of(datetime(1970, 1, 1, tzinfo=timezone.utc))
+from .parquet import UNIX_EPOCH, arrow, arrow_types
 
 
 def to_arrow(entities: Iterable[Mapping[str, Any]]) -> Any:
@@ -94,7 +92,7 @@ def _kind(value: Any) -> type[Any]:
 def _instants(name: str, values: list[Any]) -> Any:
     """Return a column of nanoseconds, of which Arrow has those of the years 1677 to 2262."""
     pa, _ = arrow()
-    nanoseconds = [None if value is None else (_ticks(value) - _UNIX_EPOCH) * 100 for value in values]
+    nanoseconds = [None if value is None else (_ticks(value) - UNIX_EPOCH) * 100 for value in values]
     try:
         return pa.array(nanoseconds, pa.timestamp("ns", "UTC"))
     except (pa.ArrowException, OverflowError) as error:

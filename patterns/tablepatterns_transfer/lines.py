@@ -7,20 +7,27 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
 from json.encoder import encode_basestring_ascii
 from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tablepatterns.edm import KINDS, type_of
 from tablepatterns.entity import Entity
+from tablepatterns.extras import importing
 from tablepatterns.sdk.entity_json import entity_of
 
 from .errors import BadExport
 
 _SHOWN_BY_JSON: Final = frozenset({str, bool, int, float})
 _LEVEL: Final = 5
+_ZSTD_LEVEL: Final = 6
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+"""What a file compressed by zstd begins with."""
 
 
 def line_of(row: Entity) -> str:
@@ -53,15 +60,25 @@ def row_of(line: str | bytes, place: str) -> Entity:
     return row
 
 
+@cache
+def zstd() -> Any:
+    """Return the module that compresses by zstd; Python has it since 3.14."""
+    if sys.version_info >= (3, 14):
+        return import_module("compression.zstd")
+    with importing("compression by zstd needs", extra="zstd"):
+        return import_module("backports.zstd")
+
+
 class LineWriter:
-    """Writes rows to a file of lines, compressed by gzip."""
+    """Writes rows to a file of lines, compressed by gzip or zstd."""
 
-    ENDING: Final = ".jsonl.gz"
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, compression: str) -> None:
         # The same rows make the same bytes
         self._raw = path.open("wb")
-        self._file = gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0)
+        if compression == "zstd":
+            self._file: Any = zstd().ZstdFile(self._raw, "wb", level=_ZSTD_LEVEL)
+        else:
+            self._file = gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0)
 
     def write(self, rows: Sequence[Entity]) -> None:
         """Append rows."""
@@ -76,7 +93,9 @@ class LineWriter:
 
 
 def read_lines(path: Path) -> Iterator[Entity]:
-    """Yield the rows of a file."""
-    with gzip.open(path) as file:
+    """Yield the rows of a file, whichever compression it has."""
+    with path.open("rb") as raw:
+        is_zstd = raw.read(len(_ZSTD)) == _ZSTD
+    with zstd().open(path) if is_zstd else gzip.open(path) as file:
         for line in file:
             yield row_of(line, path.name)

@@ -21,7 +21,7 @@ from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import Keys, keys_of
 
 from .errors import BadExport
-from .lines import LineWriter, read_lines
+from .lines import LineWriter, read_lines, zstd
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINT: Final = "unfinished.json"
@@ -135,10 +135,12 @@ def _parquet() -> Any:
     return import_module(".parquet", __package__)
 
 
-def check_format(file_format: str) -> None:
+def check_format(file_format: str, compression: str) -> None:
     """Check that the packages that a format needs are installed."""
     if file_format == "parquet":
         _parquet().arrow()
+    elif compression == "zstd":
+        zstd()
 
 
 class FileWriter:
@@ -147,12 +149,16 @@ class FileWriter:
     So the file of a worker that died, or was taken for dead and returned, never becomes a part of it.
     """
 
-    def __init__(self, folder: Path, file_format: str, name: str | None = None) -> None:
-        kind: Any = LineWriter if file_format == "jsonl" else _parquet().ParquetWriter
-        self._name = name or f"{ROWS}/{uuid4().hex}{kind.ENDING}"
+    def __init__(self, folder: Path, file_format: str, compression: str = "gzip", name: str | None = None) -> None:
+        ending = ".parquet" if file_format == "parquet" else ".jsonl.zst" if compression == "zstd" else ".jsonl.gz"
+        self._name = name or f"{ROWS}/{uuid4().hex}{ending}"
         self._path = hidden(folder / self._name)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = kind(self._path)
+        self._writer: Any
+        if file_format == "parquet":
+            self._writer = _parquet().ParquetWriter(self._path)
+        else:
+            self._writer = LineWriter(self._path, compression)
         self._keys: list[Keys] = []
         self._rows = 0
         self._newest: datetime | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +31,8 @@ _ROWS_OF_A_GROUP: Final = 20_000
 _ROWS_OF_A_BATCH: Final = 1_000
 _MOST_COLUMNS: Final = 1_000
 """Programs that use data as names of properties would make millions."""
+UNIX_EPOCH: Final = Ticks.of(datetime(1970, 1, 1, tzinfo=timezone.utc))
+"""Where Arrow counts instants from."""
 
 
 @cache
@@ -64,8 +66,6 @@ def _column_type(kind: type) -> type:
 
 class ParquetWriter:
     """Writes rows to a Parquet file."""
-
-    ENDING: Final = ".parquet"
 
     def __init__(self, path: Path) -> None:
         self._pa, self._pq = arrow()

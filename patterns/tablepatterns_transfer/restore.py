@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from tablepatterns.entity import Entity, same_value
+from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.internals import entity_of
+from tablepatterns.entity_set.internals import entity_of, primary_keys
 from tablepatterns.errors import BadInput, EntityAlreadyExists
 from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
@@ -171,8 +172,13 @@ class SetLoader:
         if self._content == "rows":
             entity = await entity_of(self._set, row)
             return None if entity is None else dict(entity)
-        fields = self._set.key.fields
-        return {name: value for name, value in row.items() if name not in _KEYS or name in fields}
+        names = self._set.key.fields
+        fields = {name: value for name, value in row.items() if name not in _KEYS or name in names}
+        keys = primary_keys(self._set, fields)
+        if keys != keys_of(row):
+            rule = f"the set gives the entity {keys_of(row)} the key {keys}"
+            raise BadInput("export", self._content, rule, "import it to a set with the same key; Rekey changes keys")
+        return fields
 
 
 def check_content(manifest: Manifest, entity_set: EntitySet[Any, Any] | None, if_exists: IfExists) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from support.declared import import_declaring, is_declared
@@ -38,17 +39,21 @@ class Budget(NamedTuple):
 BUDGETS: list[Budget] = []
 
 
-def budget(recipe: str, call: str, cost: int | Cost, when: str = "") -> Callable[[Prepare], Prepare]:
-    """Register a row, with the function that prepares its call.
+def budget(
+    recipe: str, call: str, cost: int | Cost, when: str = "", *, on: Callable[[Any], Any] | None = None
+) -> Callable[[Prepare], Prepare]:
+    """Register a row, with the function that prepares its call, or with the call itself.
 
     :param cost: the cost of the call; a number means table transactions
+    :param on: a function that prepares on an account what the call takes; without it, the call is to be prepared
     """
     costs = cost if isinstance(cost, Cost) else Cost(table=cost)
 
-    def add(prepare: Prepare) -> Prepare:
-        if is_declared(prepare):
-            BUDGETS.append(Budget(recipe, call, costs, when, prepare, prepare.__module__))
-        return prepare
+    def add(function: Prepare) -> Prepare:
+        if is_declared(function):
+            prepare = (lambda account: partial(function, on(account))) if on else function
+            BUDGETS.append(Budget(recipe, call, costs, when, prepare, function.__module__))
+        return function
 
     return add
 

@@ -23,11 +23,9 @@ from tablepatterns.cost import Cost
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.rekey.rekey import Rekey
 
-
-@budget("BulkLoad", "load", 10, "1,000 entities of a partition")
-def load(account: Any) -> Call:
-    entities = staff(account)
-    return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+budget("BulkLoad", "load", 10, "1,000 entities of a partition", on=staff)(
+    lambda entities: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+)
 
 
 @budget("BulkLoad", "load", 20, "the same with an index in the partition")
@@ -58,10 +56,7 @@ def hiring(account: Any, *, remember: bool = False) -> Any:
     return work
 
 
-@budget("EventualTransaction", "start", Cost(queue=1))
-def start(account: Any) -> Call:
-    work = hiring(account)
-    return lambda: work.start(employee(4))
+budget("EventualTransaction", "start", Cost(queue=1), on=hiring)(lambda work: work.start(employee(4)))
 
 
 @budget("Worker", "run_once", Cost(table=2, queue=2), "a message with 2 steps of 1 each: 1 to receive, 1 to delete")
@@ -104,22 +99,13 @@ def poisoned(account: Any) -> Any:
     return worker
 
 
-@budget("Worker", "poisoned", Cost(queue=1))
-def look_at_poison(account: Any) -> Call:
-    worker = poisoned(account)
-    return lambda: worker.poisoned("hiring")
-
-
-@budget("Worker", "requeue", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
-def requeue(account: Any) -> Call:
-    worker = poisoned(account)
-    return lambda: worker.requeue("hiring")
-
-
-@budget("Worker", "drop_poisoned", Cost(queue=2), "1 message: 1 to receive it, 1 to delete it")
-def drop_poisoned(account: Any) -> Call:
-    worker = poisoned(account)
-    return lambda: worker.drop_poisoned("hiring")
+budget("Worker", "poisoned", Cost(queue=1), on=poisoned)(lambda worker: worker.poisoned("hiring"))
+budget("Worker", "requeue", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it", on=poisoned)(
+    lambda worker: worker.requeue("hiring")
+)
+budget("Worker", "drop_poisoned", Cost(queue=2), "1 message: 1 to receive it, 1 to delete it", on=poisoned)(
+    lambda worker: worker.drop_poisoned("hiring")
+)
 
 
 def archive(account: Any) -> Any:
@@ -188,10 +174,9 @@ def move_to_blobs(account: Any) -> Call:
     return lambda: Worker(account, [found]).run_once()
 
 
-@budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs: its properties, and its text")
-def get_archived(account: Any) -> Call:
-    found = in_blobs(account)
-    return lambda: found.get(Department="Sales", EmployeeId=1)
+budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs: its properties, and its text", on=in_blobs)(
+    lambda found: found.get(Department="Sales", EmployeeId=1)
+)
 
 
 @budget(
@@ -228,10 +213,9 @@ def moving(account: Any, *, numbers: tuple[int, ...] = (1,), until: str = "copyi
     return move
 
 
-@budget("Rekey", "insert", Cost(table=4, queue=2), "until the move is committed")
-def insert_moving(account: Any) -> Call:
-    move = moving(account)
-    return lambda: move.entities.insert(employee(7))
+budget("Rekey", "insert", Cost(table=4, queue=2), "until the move is committed", on=moving)(
+    lambda move: move.entities.insert(employee(7))
+)
 
 
 @budget("Rekey", "replace", Cost(table=5, queue=2), "until the move is committed")
@@ -281,10 +265,7 @@ def replace_committed(account: Any) -> Call:
     return changing_moving(move, move.entities.get(Email="1@contoso.com"), Age=35)
 
 
-@budget("Rekey", "get", 1, "by the key of the primary table")
-def get_moving(account: Any) -> Call:
-    move = moving(account)
-    return lambda: first(move.entities)
+budget("Rekey", "get", 1, "by the key of the primary table", on=moving)(lambda move: first(move.entities))
 
 
 @budget("Rekey", "get", 2, "by the other key")

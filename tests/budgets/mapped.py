@@ -18,22 +18,13 @@ def with_photo(account: Any) -> Any:
     return entities
 
 
-@budget("LargeProperties", "insert", Cost(table=1, blob_write=1), "1 large value: its blob, and the entity")
-def insert(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: entities.insert(employee(4, Photo=PHOTO))
-
-
-@budget("LargeProperties", "get", Cost(table=1, blob_read=1), "1 large value")
-def get(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: entities.get(Department="Sales", EmployeeId=3)
-
-
-@budget("LargeProperties", "get", 1, "with no large value")
-def get_small(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: first(entities)
+budget(
+    "LargeProperties", "insert", Cost(table=1, blob_write=1), "1 large value: its blob, and the entity", on=with_photo
+)(lambda entities: entities.insert(employee(4, Photo=PHOTO)))
+budget("LargeProperties", "get", Cost(table=1, blob_read=1), "1 large value", on=with_photo)(
+    lambda entities: entities.get(Department="Sales", EmployeeId=3)
+)
+budget("LargeProperties", "get", 1, "with no large value", on=with_photo)(lambda entities: first(entities))
 
 
 @budget("LargeProperties", "merge", 1, "of other properties")
@@ -43,29 +34,23 @@ def merge(account: Any) -> Call:
     return lambda: entities.merge(read, {"Age": 35})
 
 
-@budget(
+budget(
     "LargeProperties",
     "insert",
     Cost(table=1, blob_write=2, blob_list=1),
     "1 large value as an `Upload`: the container, the block, its end, the entity",
+    on=with_photo,
+)(lambda entities: entities.insert(employee(4, Photo=Upload([PHOTO]))))
+budget("LargePropertyStore", "open", Cost(table=1, blob_read=1), "up to 32 MiB", on=with_photo)(
+    lambda entities: list(LargePropertyStore(entities).open(employee(3), "Photo"))
 )
-def insert_upload(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: entities.insert(employee(4, Photo=Upload([PHOTO])))
-
-
-@budget("LargePropertyStore", "open", Cost(table=1, blob_read=1), "up to 32 MiB")
-def open_value(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: list(LargePropertyStore(entities).open(employee(3), "Photo"))
-
-
-@budget(
-    "LargePropertyStore", "verify", Cost(table=1, blob_list=1), "up to 5,000 blobs and 1,000 rows, all of them there"
-)
-def verify(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: LargePropertyStore(entities).verify()
+budget(
+    "LargePropertyStore",
+    "verify",
+    Cost(table=1, blob_list=1),
+    "up to 5,000 blobs and 1,000 rows, all of them there",
+    on=with_photo,
+)(lambda entities: LargePropertyStore(entities).verify())
 
 
 def with_orphan(account: Any) -> Any:
@@ -94,26 +79,23 @@ def delete_orphan(account: Any) -> Call:
     return values.collect_orphans
 
 
-@budget("LargePropertyStore", "collect_orphans", Cost(blob_list=1), "nothing older than the grace, up to 5,000 blobs")
-def collect(account: Any) -> Call:
-    entities = with_photo(account)
-    return lambda: LargePropertyStore(entities).collect_orphans()
-
-
-@budget("EncryptedProperties", "insert", 1)
-def insert_encrypted(account: Any) -> Call:
-    entities = encrypted_set(account)
-    return lambda: entities.insert(employee(4, Ssn="078-05-1120"))
-
-
-@budget("EncryptedProperties", "get", 1)
-def get_encrypted(account: Any) -> Call:
-    entities = encrypted_set(account)
-    return lambda: first(entities)
+budget(
+    "LargePropertyStore",
+    "collect_orphans",
+    Cost(blob_list=1),
+    "nothing older than the grace, up to 5,000 blobs",
+    on=with_photo,
+)(lambda entities: LargePropertyStore(entities).collect_orphans())
 
 
 def encrypted_set(account: Any) -> Any:
     return staff(account, mappings=[EncryptedProperties(["Ssn", "Salary"], keys=OLD)])
+
+
+budget("EncryptedProperties", "insert", 1, on=encrypted_set)(
+    lambda entities: entities.insert(employee(4, Ssn="078-05-1120"))
+)
+budget("EncryptedProperties", "get", 1, on=encrypted_set)(lambda entities: first(entities))
 
 
 @budget("KeyRotation", "rotate", 5, "2 entities: 1 for a page of rows, 2 for each")
@@ -123,7 +105,6 @@ def rotate(account: Any) -> Call:
     return lambda: KeyRotation(newer).rotate()
 
 
-@budget("KeyRotation", "in_use", 1, "up to 1,000 rows")
-def in_use(account: Any) -> Call:
-    entities = encrypted_set(account)
-    return lambda: KeyRotation(entities).in_use()
+budget("KeyRotation", "in_use", 1, "up to 1,000 rows", on=encrypted_set)(
+    lambda entities: KeyRotation(entities).in_use()
+)

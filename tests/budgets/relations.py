@@ -26,22 +26,11 @@ def belonging(account: Any) -> Any:
     return OneToMany(heads(account), staff(account))
 
 
-@budget("OneToMany", "parent_of", 1)
-def parent_of(account: Any) -> Call:
-    found = belonging(account)
-    return lambda: found.parent_of(employee())
-
-
-@budget("OneToMany", "children_of", 1, "up to 1,000")
-def children_of(account: Any) -> Call:
-    found = belonging(account)
-    return lambda: list(found.children_of(**SALES))
-
-
-@budget("OneToMany", "family", 2, "one and up to 1,000, sent together")
-def family(account: Any) -> Call:
-    found = belonging(account)
-    return lambda: found.family(**SALES)
+budget("OneToMany", "parent_of", 1, on=belonging)(lambda found: found.parent_of(employee()))
+budget("OneToMany", "children_of", 1, "up to 1,000", on=belonging)(lambda found: list(found.children_of(**SALES)))
+budget("OneToMany", "family", 2, "one and up to 1,000, sent together", on=belonging)(
+    lambda found: found.family(**SALES)
+)
 
 
 @budget("SharedFields", "change", 2, "up to 100 entities of a partition")

@@ -36,10 +36,7 @@ def claim(number: int) -> dict[str, Any]:
     return {"Employee": "223", "At": moment, "EntryId": UUID(int=number)}
 
 
-@budget("LogTail", "append", 1)
-def append(account: Any) -> Call:
-    log = claims(account)
-    return lambda: log.append({"Employee": "223", "Amount": 7})
+budget("LogTail", "append", 1, on=claims)(lambda log: log.append({"Employee": "223", "Amount": 7}))
 
 
 @budget("LogTail", "latest(1000)", 1, "of however many")
@@ -63,28 +60,14 @@ def hours(account: Any) -> Any:
     return series
 
 
-@budget("DataSeries", "set", 1)
-def set_point(account: Any) -> Call:
-    series = hours(account)
-    return lambda: series.set(9, 12, **SERIES)
-
-
-@budget("DataSeries", "set_many", 1, "all points")
-def set_points(account: Any) -> Call:
-    series = hours(account)
-    return lambda: series.set_many(dict.fromkeys(range(24), 1), **SERIES)
-
-
-@budget("DataSeries", "add", 2, "without concurrent writes to the series")
-def add(account: Any) -> Call:
-    series = hours(account)
-    return lambda: series.add(9, 12, **SERIES)
-
-
-@budget("DataSeries", "read", 1, "all points")
-def read(account: Any) -> Call:
-    series = hours(account)
-    return lambda: series.read(**SERIES)
+budget("DataSeries", "set", 1, on=hours)(lambda series: series.set(9, 12, **SERIES))
+budget("DataSeries", "set_many", 1, "all points", on=hours)(
+    lambda series: series.set_many(dict.fromkeys(range(24), 1), **SERIES)
+)
+budget("DataSeries", "add", 2, "without concurrent writes to the series", on=hours)(
+    lambda series: series.add(9, 12, **SERIES)
+)
+budget("DataSeries", "read", 1, "all points", on=hours)(lambda series: series.read(**SERIES))
 
 
 def days(account: Any) -> Any:
@@ -131,16 +114,10 @@ def logins(account: Any, retention: timedelta | None = None) -> Any:
     return tables
 
 
-@budget("PeriodTables", "insert", 1)
-def insert_login(account: Any) -> Call:
-    tables = logins(account)
-    return lambda: tables.insert({"User": "ann", "At": NOON})
-
-
-@budget("PeriodTables", "insert", 3, "the first of a period, whose table it makes")
-def insert_first_login(account: Any) -> Call:
-    tables = logins(account)
-    return lambda: tables.insert({"User": "ann", "At": NOON + 9 * DAY})
+budget("PeriodTables", "insert", 1, on=logins)(lambda tables: tables.insert({"User": "ann", "At": NOON}))
+budget("PeriodTables", "insert", 3, "the first of a period, whose table it makes", on=logins)(
+    lambda tables: tables.insert({"User": "ann", "At": NOON + 9 * DAY})
+)
 
 
 @budget("PeriodTables", "drop", 1, "a day, whatever it holds")
@@ -157,16 +134,12 @@ def drop_expired(account: Any) -> Call:
     return tables.drop_expired
 
 
-@budget("PeriodTables", "range", 1, "within one period")
-def range_of_one(account: Any) -> Call:
-    tables = logins(account)
-    return lambda: list(tables.range(NOON, NOON + timedelta(hours=1), User="jo"))
-
-
-@budget("PeriodTables", "range", 4, "over 3 periods: 1 to list the tables, 1 for each")
-def range_of_three(account: Any) -> Call:
-    tables = logins(account)
-    return lambda: list(tables.range(NOON, NOON + 3 * DAY, User="jo"))
+budget("PeriodTables", "range", 1, "within one period", on=logins)(
+    lambda tables: list(tables.range(NOON, NOON + timedelta(hours=1), User="jo"))
+)
+budget("PeriodTables", "range", 4, "over 3 periods: 1 to list the tables, 1 for each", on=logins)(
+    lambda tables: list(tables.range(NOON, NOON + 3 * DAY, User="jo"))
+)
 
 
 def events(account: Any) -> Any:
@@ -176,22 +149,13 @@ def events(account: Any) -> Any:
     return spread
 
 
-@budget("PartitionSpread", "insert", 1)
-def insert_event(account: Any) -> Call:
-    spread = events(account)
-    return lambda: spread.insert({"Hour": "12", "At": NOON, "EventId": 99})
-
-
-@budget("PartitionSpread", "get", 1)
-def get_event(account: Any) -> Call:
-    spread = events(account)
-    return lambda: spread.get(Hour="12", At=NOON, EventId=7)
-
-
-@budget("PartitionSpread", "take(10)", 4, "of 4 buckets: 1 for each, sent together")
-def take_events(account: Any) -> Call:
-    spread = events(account)
-    return lambda: spread.take(10, Hour="12")
+budget("PartitionSpread", "insert", 1, on=events)(
+    lambda spread: spread.insert({"Hour": "12", "At": NOON, "EventId": 99})
+)
+budget("PartitionSpread", "get", 1, on=events)(lambda spread: spread.get(Hour="12", At=NOON, EventId=7))
+budget("PartitionSpread", "take(10)", 4, "of 4 buckets: 1 for each, sent together", on=events)(
+    lambda spread: spread.take(10, Hour="12")
+)
 
 
 def blob_log(account: Any) -> Any:
@@ -201,10 +165,7 @@ def blob_log(account: Any) -> Any:
     return log
 
 
-@budget("BlobLog", "append", 0, "into the buffer")
-def append_line(account: Any) -> Call:
-    log = blob_log(account)
-    return lambda: log.append("INFO", "goes on", at=NOON)
+budget("BlobLog", "append", 0, "into the buffer", on=blob_log)(lambda log: log.append("INFO", "goes on", at=NOON))
 
 
 @budget("BlobLog", "append", Cost(blob_write=1), "written through")
@@ -234,10 +195,9 @@ def close(account: Any) -> Call:
     return blob_log(account).close
 
 
-@budget("BlobLog", "drop_before", Cost(blob_list=1, blob_delete=1), "1 blob of up to 5,000")
-def drop_before(account: Any) -> Call:
-    log = blob_log(account)
-    return lambda: log.drop_before(NOON + DAY)
+budget("BlobLog", "drop_before", Cost(blob_list=1, blob_delete=1), "1 blob of up to 5,000", on=blob_log)(
+    lambda log: log.drop_before(NOON + DAY)
+)
 
 
 @budget("BlobLog", "flush", Cost(blob_write=1), "1,000 entries of one hour")
@@ -248,7 +208,6 @@ def flush(account: Any) -> Call:
     return log.flush
 
 
-@budget("BlobLog", "between", Cost(blob_read=1, blob_list=1), "an hour of one blob: 1 to list, 1 to read")
-def read_log(account: Any) -> Call:
-    log = blob_log(account)
-    return lambda: list(log.between(NOON, NOON + timedelta(minutes=5)))
+budget("BlobLog", "between", Cost(blob_read=1, blob_list=1), "an hour of one blob: 1 to list, 1 to read", on=blob_log)(
+    lambda log: list(log.between(NOON, NOON + timedelta(minutes=5)))
+)

@@ -15,10 +15,7 @@ def many(account: Any, count: int) -> Any:
     return entities
 
 
-@budget("EntitySet", "insert", 1)
-def insert(account: Any) -> Call:
-    entities = staff(account)
-    return lambda: entities.insert(employee())
+budget("EntitySet", "insert", 1, on=staff)(lambda entities: entities.insert(employee()))
 
 
 @budget("EntitySet", "insert", 3, "the first of a table, which it makes")
@@ -26,10 +23,7 @@ def insert_first(account: Any) -> Call:
     return lambda: staff(account, numbers=(1,))
 
 
-@budget("EntitySet", "get", 1)
-def get(account: Any) -> Call:
-    entities = staff(account)
-    return lambda: first(entities)
+budget("EntitySet", "get", 1, on=staff)(lambda entities: first(entities))
 
 
 @budget("EntitySet", "get_many", 10, "10 keys, sent together")
@@ -81,16 +75,12 @@ def merge(account: Any) -> Call:
     return lambda: entities.merge(read, {"Age": 35})
 
 
-@budget("EntitySet", "update", 2, "without concurrent writes to the entity")
-def update(account: Any) -> Call:
-    entities = staff(account)
-    return lambda: entities.update(lambda each: each.update(Age=35), Department="Sales", EmployeeId=1)
-
-
-@budget("EntitySet", "insert_or_replace", 1, "where nothing is derived")
-def insert_or_replace(account: Any) -> Call:
-    entities = staff(account)
-    return lambda: entities.insert_or_replace(employee(1, Age=35))
+budget("EntitySet", "update", 2, "without concurrent writes to the entity", on=staff)(
+    lambda entities: entities.update(lambda each: each.update(Age=35), Department="Sales", EmployeeId=1)
+)
+budget("EntitySet", "insert_or_replace", 1, "where nothing is derived", on=staff)(
+    lambda entities: entities.insert_or_replace(employee(1, Age=35))
+)
 
 
 @budget("EntitySet", "delete", 1)
@@ -122,16 +112,12 @@ def insert_child(account: Any) -> Call:
     return lambda: children.insert(review)
 
 
-@budget("ChildSet", "children", 1, "up to 1,000")
-def children(account: Any) -> Call:
-    found = reviews(account)
-    return lambda: list(found.children(Department="Sales", EmployeeId=1))
-
-
-@budget("ChildSet", "family", 1, "a parent and up to 999 children")
-def family(account: Any) -> Call:
-    found = reviews(account)
-    return lambda: found.family(Department="Sales", EmployeeId=1)
+budget("ChildSet", "children", 1, "up to 1,000", on=reviews)(
+    lambda found: list(found.children(Department="Sales", EmployeeId=1))
+)
+budget("ChildSet", "family", 1, "a parent and up to 999 children", on=reviews)(
+    lambda found: found.family(Department="Sales", EmployeeId=1)
+)
 
 
 @dataclass(frozen=True)
@@ -149,13 +135,7 @@ def types(account: Any) -> Any:
     return EntityTypes(employees)
 
 
-@budget("EntityTypes", "get", 1)
-def get_of_any_type(account: Any) -> Call:
-    entities = types(account)
-    return lambda: entities.get("Sales", "empid_000001")
-
-
-@budget("EntityTypes", "range", 1, "up to 1,000 rows of all types")
-def range_of_all_types(account: Any) -> Call:
-    entities = types(account)
-    return lambda: list(entities.range(Department="Sales"))
+budget("EntityTypes", "get", 1, on=types)(lambda entities: entities.get("Sales", "empid_000001"))
+budget("EntityTypes", "range", 1, "up to 1,000 rows of all types", on=types)(
+    lambda entities: list(entities.range(Department="Sales"))
+)

@@ -15,15 +15,7 @@ from typer.testing import CliRunner
 import tablepatterns
 from budgets.budget import all_budgets
 from budgets.statements import STATED
-from tablepatterns.catalog import (
-    ENTRIES,
-    RELATIONS,
-    CatalogEntry,
-    Concern,
-    Kind,
-    entry,
-    related,
-)
+from tablepatterns.catalog import ENTRIES, RELATIONS, CatalogEntry, Concern, Kind, entry, related
 from tablepatterns.cli.main import main
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput

@@ -10,14 +10,7 @@ from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import ContentSettings, generate_blob_sas
 
-from conformance.blob_errors import (
-    BLOB_EXISTS,
-    NO_BLOB,
-    NO_PENDING_COPY,
-    SNAPSHOTS_PRESENT,
-    SOURCE_UNMET,
-    TARGET_UNMET,
-)
+from conformance.blob_errors import BLOB_EXISTS, NO_BLOB, NO_PENDING_COPY, SNAPSHOTS_PRESENT, SOURCE_UNMET, TARGET_UNMET
 from conformance.deviations import BLOB_COPIES, BLOB_COPY_CONDITIONS, BLOB_FROM_URL, BLOB_SNAPSHOTS
 from conformance.signatures import HOUR, now
 from conformance.test_blob_blobs import text_of

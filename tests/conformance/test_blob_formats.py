@@ -16,11 +16,7 @@ from support.backends import Backend
 PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'
 DATE = r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
 ETAG = r"0x[0-9A-F]+"
-WRITTEN = {
-    "ETag": rf'"{ETAG}"',
-    "Last-Modified": DATE,
-    "x-ms-request-server-encrypted": "true",
-}
+WRITTEN = {"ETag": rf'"{ETAG}"', "Last-Modified": DATE, "x-ms-request-server-encrypted": "true"}
 READ = {
     "ETag": rf'"{ETAG}"',
     "Last-Modified": DATE,
@@ -58,10 +54,7 @@ def check(headers: Any, expected: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("options", "headers", "body"),
-    [
-        ("", {"x-ms-blob-type": "BlockBlob"}, b"text"),
-        ("?comp=blocklist", {}, b"<BlockList />"),
-    ],
+    [("", {"x-ms-blob-type": "BlockBlob"}, b"text"), ("?comp=blocklist", {}, b"<BlockList />")],
     ids=["put", "commit"],
 )
 async def test_a_write_returns_the_version(

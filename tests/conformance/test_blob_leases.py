@@ -8,14 +8,7 @@ from uuid import uuid4
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from conformance.blob_errors import (
-    ALREADY_LEASED,
-    BAD_HEADER,
-    INFINITE_REQUIRED,
-    LEASE_MISSING,
-    NO_LEASE,
-    OTHER_LEASE,
-)
+from conformance.blob_errors import ALREADY_LEASED, BAD_HEADER, INFINITE_REQUIRED, LEASE_MISSING, NO_LEASE, OTHER_LEASE
 from conformance.deviations import BLOB_LEASE_TEXTS, BLOB_LEASES
 from conformance.service_errors import ServiceError
 from conformance.test_blob_blobs import text_of

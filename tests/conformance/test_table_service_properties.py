@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from azure.data.tables import (
-    TableAnalyticsLogging,
-    TableCorsRule,
-    TableMetrics,
-    TableRetentionPolicy,
-)
+from azure.data.tables import TableAnalyticsLogging, TableCorsRule, TableMetrics, TableRetentionPolicy
 
 from conformance.deviations import CORS, RETENTION, SECONDARY, TABLE_IN_URL
 from conformance.entities import KEYS

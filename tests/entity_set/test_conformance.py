@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -149,6 +150,7 @@ def test_each_call_works_or_is_rejected_with_its_reason(name: str, call: str) ->
         with pytest.raises(BadInput) as caught:
             CALLS[call](subject, entity)
         assert caught.value.hint
+        assert not subject.rejected & set(re.findall(r"\w+", caught.value.hint))
     else:
         assert CALLS[call](subject, entity)
 

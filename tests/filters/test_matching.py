@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from hypothesis import assume, given
 
-from filters.strategies import any_filters, edge_texts, entities, key_filters
+from filters.strategies import any_filters, edge_texts, entities, key_filters, texts
 from tablepatterns import Int64, Ticks
 from tablepatterns.errors import BadFilter
 from tablepatterns.filters import And, Comparison, Constant, Not, Or, matcher, parse, prop
@@ -130,9 +130,10 @@ def test_a_filter_and_its_text_match_the_same_entities(expression, entity):
     assert matcher(expression)(entity.get) is matcher(parse(str(expression)))(entity.get)
 
 
-@given(edge_texts, edge_texts)
+@given(edge_texts | texts, edge_texts | texts)
 def test_a_prefix_matches_as_startswith_does(prefix, text):
-    assert matcher(prop("P").startswith(prefix))({"P": text}.get) is text.startswith(prefix)
+    for value in (text, prefix + text, prefix[:-1] + text):
+        assert matcher(prop("P").startswith(prefix))({"P": value}.get) is value.startswith(prefix)
 
 
 def test_a_prefix_matches_no_other_type():

@@ -8,8 +8,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import TableClient
 
-from tablepatterns import Int64
-from tablepatterns.filters import Filter, matcher, parse, prop
+from tablepatterns.filters import Filter, parse, prop
 
 ACCOUNT = AzureNamedKeyCredential("account", "a2V5")
 
@@ -53,21 +52,3 @@ def test_brackets_may_touch_a_value():
 
 def test_spaces_in_a_row_are_kept_in_values_and_ignored_between_words():
     assert parse("Name  eq  'a  b'") == (prop("Name") == "a  b")
-
-
-@pytest.mark.parametrize("number", [2**31, 2**32 - 1, 2**32, -(2**31) - 1])
-def test_an_integer_beyond_32_bits_is_written_as_a_long(number):
-    assert str(prop("Big") == number) == f"Big eq {number}L"
-    assert matcher(prop("Big") == number)({"Big": Int64(number)}.get)
-
-
-@pytest.mark.parametrize("number", [2**31 - 1, -(2**31)])
-def test_an_integer_within_32_bits_is_not(number):
-    assert str(prop("N") == number) == f"N eq {number}"
-
-
-@pytest.mark.parametrize(("number", "text"), [(1, "1"), (0, "0"), (1.0, "1.0"), (0.0, "0.0"), (Int64(1), "1L")])
-def test_one_and_zero_are_numbers_and_not_booleans(number, text):
-    assert str(prop("N") == number) == f"N eq {text}"
-    assert matcher(prop("N") == number)({"N": number}.get)
-    assert not matcher(prop("N") == number)({"N": bool(number)}.get)

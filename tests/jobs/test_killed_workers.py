@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.maintained_set import KINDS, person
-from support.worker_sets import child_processes, killing, pictured_staff, served, staff, store_staff
+from support.worker_sets import child_processes, killing, pictured_staff, rekeyed, served, staff, store_staff
 from tablepatterns import BulkDelete, EntitySet, Key, LargePropertyStore, QueryClass, connect, prop
 from tablepatterns.jobs import Workers, count, verify
 from tablepatterns_engine.account import Engine
@@ -122,3 +122,28 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     assert all(entity["Photo"] == photo for entity in stored)
     found = store.verify(grace=timedelta(0))
     assert found.is_clean
+
+
+@pytest.mark.parametrize("rows", [400, pytest.param(3_000, marks=pytest.mark.nightly)])
+def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine, rows: int) -> None:
+    store_staff(connect(engine), rows)
+    move = rekeyed()
+    move.copy()
+    copies = move.new_set
+    for number in range(0, rows, 20):
+        copies.delete(copies.get(Email=f"{number}@contoso.com", EmployeeId=number))
+        stale = copies.get(Email=f"{number + 1}@contoso.com", EmployeeId=number + 1)
+        copies.merge(stale, {"Age": 99})
+    expected = move.verify()
+    with killing_at_work(14) as (reports, killed):
+        share = Workers(2, source=rekeyed, seconds=0.0)
+        assert move.verify(workers=share, progress=reports.append) == expected
+    assert killed
+    assert len(expected.differences) == rows // 10
+    assert not move.status().is_verified
+    with killing_at_work(15) as (reports, killed):
+        move.repair(workers=Workers(2, source=rekeyed, seconds=0.0), progress=reports.append)
+    assert killed
+    # Messages of workers that died are processed once their leases end
+    assert move.verify(workers=Workers(2, source=rekeyed)).is_clean
+    assert move.status().is_verified

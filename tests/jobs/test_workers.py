@@ -28,7 +28,7 @@ from support.worker_sets import (
     staff_in_memory,
     typed_staff,
 )
-from tablepatterns import BulkDelete, EntitySet, KeyRotation, QueryClass, prop
+from tablepatterns import BulkDelete, EntitySet, KeyRotation, QueryClass, Rekey, prop
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput, BadToken, RangesFailed
 from tablepatterns.jobs import Migration, Report, Workers, backfill, count, migrate, repair, verify
@@ -36,6 +36,7 @@ from tablepatterns.jobs.row_check import check_rows
 from tablepatterns.jobs.workers import Task
 from tablepatterns.recipes.bulk_delete import Deleted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns.recipes.rekey.mirror import RekeyReport
 from tablepatterns_engine.account import Engine
 
 NEAR = KINDS["near"]
@@ -262,4 +263,29 @@ def test_all_jobs_share_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
         assert count(paid_staff(), workers=share).entities == 30
         move = rekeyed()
         assert move.copy(workers=Workers(3, source=rekeyed, executor=executor, seconds=0.0)).copies == 30
+        share = Workers(3, source=rekeyed, executor=executor, seconds=0.0)
+        assert move.verify(workers=share) == RekeyReport(30, 30)
+        assert move.status().is_verified
+        copy = move.new_set.get(Email="4@contoso.com", EmployeeId=4)
+        move.new_set.delete(copy)
+        assert move.repair(workers=share) == 1
+        assert move.verify(workers=3).is_clean
+
+
+def cut_over() -> Rekey[Any, Any]:
+    """Return a move that another process has verified and cut over meanwhile."""
+    if not (move := rekeyed()).status().phase.has_new_primary:
+        move.verify()
+        move.cut_over()
+    return move
+
+
+def test_a_worker_after_the_cut_over_does_not_take_one_table_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(monkeypatch):
+        BulkLoad(staff()).load(person(number) for number in range(3))
+        move = rekeyed()
+        move.copy()
         assert move.verify().is_clean
+        late = Workers(1, source=cut_over, executor=lambda: ThreadPoolExecutor(1))
+        with pytest.raises(RangesFailed, match=r"from the new set.*and the job is .*from the old set"):
+            move.repair(workers=late)

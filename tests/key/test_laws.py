@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tablepatterns import Ticks, limits
 from tablepatterns.edm import ordinal, utf16_length
 from tablepatterns.errors import BadKey
-from tablepatterns.key import Key, above, after_prefix, at_least, at_most, below, between, prefix
+from tablepatterns.key import Key, above, after_prefix, at_least, at_most, below, between, inverted_ticks, prefix
 
 FORBIDDEN = re.compile(limits.FORBIDDEN_IN_KEYS)
 TRICKY = ' !"#$./0>?@[\\]~\x00\x1f\x7f\x9f\xa0_-aAb9\ud7ff\ue000\uffff🛫\U0010ffff'
@@ -115,6 +115,12 @@ def test_a_key_reads_back_as_the_value_it_was_written_from(spec: str, data: st.D
         assert isinstance(read, Ticks) == bool(value % 10)
     else:
         assert read == value
+        assert not isinstance(read, datetime) or read.tzinfo is timezone.utc
+
+
+@given(moment=moments)
+def test_the_inverted_ticks_of_an_instant_are_its_key(moment: datetime) -> None:
+    assert Key("p", "{When:inverted}").format({"When": moment}) == ("p", inverted_ticks(moment))
 
 
 @pytest.mark.guide("G-038", "G-194")

@@ -42,10 +42,7 @@ def classes() -> dict[str, type]:
 @pytest.fixture(scope="module")
 def objects() -> Iterator[dict[str, Any]]:
     with connect() as storage:
-        yield made(storage) | {
-            "Storage": storage,
-            "aio.Storage": tablepatterns.aio.connect(),
-        }
+        yield made(storage) | {"Storage": storage, "aio.Storage": tablepatterns.aio.connect()}
 
 
 def base_of(kind: type) -> tuple[str, type] | None:

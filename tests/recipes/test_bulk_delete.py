@@ -132,10 +132,7 @@ async def test_it_keeps_its_pace(storage: Any, engine: Engine, table_name: str) 
 
 async def test_what_an_error_left_the_next_call_deletes(storage: Any, engine: Engine, table_name: str) -> None:
     logins = await with_logins(storage, table_name, users=3, each=5)
-    with (
-        engine.faults.refuse_connection(operation="Transaction", after=1),
-        pytest.raises(ServiceRequestError),
-    ):
+    with engine.faults.refuse_connection(operation="Transaction", after=1), pytest.raises(ServiceRequestError):
         await BulkDelete(logins).delete(OLD, allow=ANYWHERE)
     assert await numbers(logins) == [4, *range(5), *range(5)]
     assert await BulkDelete(logins).delete(OLD, allow=ANYWHERE) == Deleted(8, 2, 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from support.derived_tables import DerivedTables, derived_tables_on, operations
+from support.derived_tables import DerivedTables, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -40,12 +40,6 @@ EVENTUAL: dict[str, Make] = {
 EVERYWHERE = pytest.mark.parametrize(
     "make", [lambda places: here(), *EVENTUAL.values()], ids=["the partition", *EVENTUAL]
 )
-
-
-@pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
-    with derived_tables_on(backend, storage, new_name) as found:
-        yield found
 
 
 def both(places: DerivedTables, manager: CopiedFields) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ import pytest
 
 import tablepatterns
 from support.blob_logs import fill, log_of, minute
-from support.call_orders import assert_order_makes_no_difference, assert_same_endings
+from support.call_orders import assert_order_makes_no_difference, assert_same_endings, endings
 from support.encrypted_staff import NEW, OLD, encrypted
 from tablepatterns import (
     DataSeries,
@@ -320,10 +320,17 @@ def observed() -> Iterator[set[str]]:
         yield seen
 
 
+MANY_ORDERS = {"dual_writer.handle"}
+"""The calls of these sites have thousands of orders: all are tried with --nightly, and one of them in every run."""
+
+
 @pytest.mark.parametrize("site", CASES)
-def test_the_order_of_independent_calls_makes_no_difference(site: str) -> None:
+def test_the_order_of_independent_calls_makes_no_difference(site: str, pytestconfig: pytest.Config) -> None:
     with observed() as seen:
-        assert_order_makes_no_difference(CASES[site], preemptions=1)
+        if site in MANY_ORDERS and not pytestconfig.getoption("nightly"):
+            endings(CASES[site], preemptions=1)
+        else:
+            assert_order_makes_no_difference(CASES[site], preemptions=1)
     assert site in seen
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from support.derived_tables import DerivedTables, derived_tables_on, operations
+from support.derived_tables import DerivedTables, operations
 from support.employees import BY_ID, by_email, jones, rows_of
-from support.name_lists import AS_IN_GUIDE, EVENTUAL, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
@@ -20,11 +19,37 @@ from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns_engine.account import Engine
 
+LIST = ("Sales", "Jones")
+SALES = {"Department": "Sales", "LastName": "Jones"}
+JONES = {"LastName": "Jones"}
+AS_IN_GUIDE = Key("{Department}", "{LastName}")
+Make = Callable[[DerivedTables], IndexEntity]
+EVENTUAL: dict[str, Make] = {
+    "another partition": lambda places: IndexEntity("LastName", store=InTable()),
+    "another table": lambda places: IndexEntity("LastName", store=InTable(places.other)),
+    "another table, spread": lambda places: IndexEntity("LastName", store=InTable(places.other), spread=4),
+    "blobs": lambda places: IndexEntity("LastName", store=InBlobs(places.container)),
+}
+HERE: dict[str, Make] = {
+    "the partition": lambda places: IndexEntity("LastName"),
+    "the partition, spread": lambda places: IndexEntity("LastName", spread=4),
+}
+EVERYWHERE = pytest.mark.parametrize("make", [*HERE.values(), *EVENTUAL.values()], ids=[*HERE, *EVENTUAL])
+OUTSIDE = pytest.mark.parametrize("make", list(EVENTUAL.values()), ids=list(EVENTUAL))
 
-@pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
-    with derived_tables_on(backend, storage, new_name) as found:
-        yield found
+
+def asked(via: IndexEntity, **fields: Any) -> dict[str, Any]:
+    """Return the key fields of a list; in the partition, they include the department."""
+    return fields | ({} if via.is_eventual else {"Department": "Sales"})
+
+
+async def numbers(employees: Any, via: IndexEntity, name: str = "Jones") -> list[int]:
+    """Return the numbers in a list, and check that the entities found are the same."""
+    listed = [keys["EmployeeId"] for keys in await employees.keys_of(via, **asked(via, LastName=name))]
+    found = await employees.find_all(via, **asked(via, LastName=name))
+    assert [each["EmployeeId"] for each in found] == listed
+    assert all(each["LastName"] == name for each in found)
+    return listed
 
 
 # -- what lists look like

@@ -11,14 +11,7 @@ import pytest
 from support.employees import rows_of
 from support.typed_staff import ID, Contractor, Customer, Employee, Grade, Numbered, Worker, jones, persons_of, raw_of
 from tablepatterns import Entity, EntitySet, Int64, IntraPartitionIndex, Key, OneOf, Ticks, between, prop
-from tablepatterns.errors import (
-    BadDesign,
-    BadFilter,
-    BadInput,
-    BadProperty,
-    EntityAlreadyExists,
-    UnrecognizedEntity,
-)
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, EntityAlreadyExists, UnrecognizedEntity
 from tablepatterns.jobs import migrate
 from tablepatterns_engine.account import Engine
 

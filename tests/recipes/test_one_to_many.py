@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from support.crashing_client import Crash, Crashed, connect_crashing
-from support.queue_workers import queue_names
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
@@ -19,12 +17,6 @@ from tablepatterns_engine.account import Engine
 HEAD = Key("{Department}", "department")
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 SALES = {"Department": "Sales"}
-
-
-@pytest.fixture
-def queue_name(backend: Any, storage: Any) -> Iterator[str]:
-    with queue_names(backend, storage) as names:
-        yield names()
 
 
 def employee(number: int, department: str = "Sales", **more: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
-from support.queue_workers import message, queue_names
+from support.queue_workers import message
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.entity_set.moves import MOVED_FROM, MOVING_TO
 from tablepatterns.errors import (
@@ -35,12 +34,6 @@ from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 THERE = {"Department": "Marketing", "EmployeeId": 223}
-
-
-@pytest.fixture
-def queue_name(backend: Any, storage: Any) -> Iterator[str]:
-    with queue_names(backend, storage) as names:
-        yield names()
 
 
 def move_of(storage: Any, table: str, queue: str, *derived: Any, **options: Any) -> Any:

@@ -228,9 +228,18 @@ def test_a_spread_that_cannot_work_is_rejected(options: dict[str, Any]) -> None:
         events_of(connect(), "Events", **options)
 
 
-def test_a_set_of_another_key_is_rejected() -> None:
-    with pytest.raises(BadDesign, match="use the given key"):
-        events_of(connect(), "Events", factory=lambda account, table, key: EntitySet(account, table, BY_TIME))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda account, table, key: EntitySet(account, table, BY_TIME),
+        lambda account, table, key: EntitySet(account, "Others", key),
+        lambda account, table, key: EntitySet(connect(), table, key),
+        lambda account, table, key: None,
+    ],
+)
+def test_a_factory_must_return_a_set_of_the_account_the_table_and_the_key(make: Any) -> None:
+    with pytest.raises(BadDesign, match="use the account, the table and the key that the factory receives"):
+        events_of(connect(), "Events", factory=make)
 
 
 @examples(15)

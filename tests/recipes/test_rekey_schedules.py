@@ -235,11 +235,7 @@ def test_no_write_is_lost_by_a_commit(writers: int, bound: dict[str, int]) -> No
 @pytest.mark.guarantee(
     RECIPE, "two writers, the copier and a cut-over leave both tables equal, with each write once, after any crash"
 )
-@pytest.mark.parametrize(
-    "bound",
-    [{"preemptions": 0}, *AT_NIGHT],
-    ids=str,
-)
+@pytest.mark.parametrize("bound", [{"preemptions": 0}, *AT_NIGHT], ids=str)
 def test_two_writers_the_copier_and_a_cut_over_leave_both_tables_equal(bound: dict[str, int]) -> None:
     explored(writers_copier_and_cut_over, email_kept, **bound)
 
@@ -255,11 +251,7 @@ def test_a_writer_the_copier_and_a_cut_over_leave_both_tables_equal(bound: dict[
 @pytest.mark.guarantee(
     RECIPE, "a deleted entity does not return and an inserted one is not lost while the table is copied and cut over"
 )
-@pytest.mark.parametrize(
-    "bound",
-    [{"preemptions": 0}, *AT_NIGHT],
-    ids=str,
-)
+@pytest.mark.parametrize("bound", [{"preemptions": 0}, *AT_NIGHT], ids=str)
 def test_no_deleted_entity_returns(bound: dict[str, int]) -> None:
     explored(a_delete_an_insert_the_copier_and_a_cut_over, nobody_returns, **bound)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.derived_tables import DerivedTables, derived_tables_on, operations
+from support.derived_tables import DerivedTables, operations
 from support.employees import BY_ID, jones, rows_of
 from support.examples import examples
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, Key, connect
@@ -51,12 +51,6 @@ WITHIN: dict[str, Make] = {
     "the partition, spread": lambda places: Summary(DEPARTMENT, spread=4, **TOTALS),
 }
 EVERYWHERE = pytest.mark.parametrize("make", [*WITHIN.values(), *EVENTUAL.values()], ids=[*WITHIN, *EVENTUAL])
-
-
-@pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
-    with derived_tables_on(backend, storage, new_name) as found:
-        yield found
 
 
 async def totals(employees: Any, via: Summary, department: str = "Sales") -> tuple[int, int]:

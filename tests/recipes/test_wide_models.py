@@ -73,12 +73,7 @@ async def test_earlier_versions_are_upgraded(storage: Any, table_name: str) -> N
         return fields | {"name": fields.pop("Surname")}
 
     people = WideEntity(
-        storage,
-        table_name,
-        KEY,
-        model=Person,
-        mappings=[EncryptedProperties(keys=SECRET)],
-        versions=[(1, one_to_two)],
+        storage, table_name, KEY, model=Person, mappings=[EncryptedProperties(keys=SECRET)], versions=[(1, one_to_two)]
     )
     found = await people.get(employee="223")
     assert found == Person("223", "Jones")

@@ -5,25 +5,19 @@ from __future__ import annotations
 import logging
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
-from support.queue_workers import RecordingHandler, failing, message, poison_of, queue_names, worker_of
+from support.queue_workers import RecordingHandler, failing, message, poison_of, worker_of
 from tablepatterns import connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
 from tablepatterns.messages.poison import PoisonMessage
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture
-def new_queue(backend: Any, storage: Any) -> Iterator[Callable[[], str]]:
-    with queue_names(backend, storage) as names:
-        yield names
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,17 +13,11 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import ClientAuthenticationError
 
-from support.queue_workers import RecordingHandler, RecordingObserver, failing, message, queue_names, worker_of
+from support.queue_workers import RecordingHandler, RecordingObserver, failing, message, worker_of
 from tablepatterns import connect
 from tablepatterns.errors import BadInput, BadMessage
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns_engine.account import Engine
-
-
-@pytest.fixture
-def new_queue(backend: Any, storage: Any) -> Iterator[Callable[[], str]]:
-    with queue_names(backend, storage) as names:
-        yield names
 
 
 @pytest.fixture

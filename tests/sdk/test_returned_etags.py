@@ -49,13 +49,7 @@ SETS = pytest.mark.parametrize("derived", [(), (by_email,)], ids=["one row", "se
 @SETS
 @pytest.mark.parametrize("name", WRITES)
 async def test_the_next_write_succeeds_unless_another_wrote(
-    backend: Any,
-    engine: Engine,
-    storage: Any,
-    new_name: Any,
-    name: str,
-    derived: Any,
-    request: pytest.FixtureRequest,
+    backend: Any, engine: Engine, storage: Any, new_name: Any, name: str, derived: Any, request: pytest.FixtureRequest
 ) -> None:
     exists, write = WRITES[name]
     then = KINDS if request.config.getoption("nightly") else KINDS[:2]

@@ -1,12 +1,9 @@
-"""Shared by tests of index entities, summaries and copies: names that are dropped afterwards, and rows."""
+"""Shared by tests of index entities, summaries and copies: their tables, and what a call sends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from support.employees import BY_ID
 from tablepatterns import EntitySet
@@ -30,16 +27,6 @@ class DerivedTables:
             await self.storage.table(table).create()
         await self.storage.queue(f"{self.table.lower()}-intents").create()
         await self.storage.container(self.container).create()
-
-
-@contextmanager
-def derived_tables_on(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
-    """Yield names; the queue of intents and the container are dropped afterwards."""
-    places = DerivedTables(storage, new_name("staff"), new_name("other"), f"c{uuid4().hex}")
-    yield places
-    if backend.kind != "memory":
-        backend.run(storage.queue(f"{places.table.lower()}-intents").drop())
-        backend.run(storage.container(places.container).drop())
 
 
 def operations(span: Any) -> list[str]:

@@ -1,10 +1,11 @@
 """Skip the tests whose tools are missing, with the reason and the remedy; `--no-skips` fails them instead.
 
-Python packages are no such tools, but for those of the extras `parquet` and `dask`.
+Python packages are no such tools, but for those of the extras `parquet`, `zstd` and `dask`.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from functools import cache
 from importlib.util import find_spec
@@ -68,6 +69,10 @@ def _needs(package: str, extra: str) -> Callable[[], str | None]:
     return lambda: None if find_spec(package) else text
 
 
+def _zstd() -> str | None:
+    return None if sys.version_info >= (3, 14) else _needs("backports", "zstd")()
+
+
 CLIENTS: Final = ("adlfs", "deltalake", "obstore", "pyarrow")
 """What `tests/clients/requirements.txt` installs."""
 MISSING: Final[dict[str, Callable[[], str | None]]] = {
@@ -77,6 +82,7 @@ MISSING: Final[dict[str, Callable[[], str | None]]] = {
     "dask": _needs("distributed", "dask"),
     "node": _node,
     "parquet": _needs("pyarrow", "parquet"),
+    "zstd": _zstd,
 }
 """For each mark of a test that needs a tool, what returns a text if the tool is missing."""
 

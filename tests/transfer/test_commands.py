@@ -45,7 +45,7 @@ def test_a_table_is_exported_imported_and_compared(account: Any, tmp_path: Path)
     found = json.loads(run("compare", folder, "Copy", "--json", status=1).stdout)
     assert found["counts"] == {"added": 1, "removed": 1, "changed": 1}
     assert found["removed"] == [["empid_D0", "id_000000"]]
-    run("export", "Copy", "--to", tmp_path / "copy")
+    run("export", "Copy", "--to", tmp_path / "copy", "--compression", "gzip")
     assert json.loads(run("compare", folder, tmp_path / "copy", "--json", status=1).stdout) == found
     run("import", folder, "--to", "Copy", "--if-exists", "replace")
     assert json.loads(run("compare", folder, "Copy", "--json", status=1).stdout)["counts"]["added"] == 1

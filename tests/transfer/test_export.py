@@ -18,7 +18,7 @@ from support import worker_sets
 from support.maintained_set import BY_ID, person
 from support.worker_sets import fragile_table, killing, old_staff, paid_staff, served, staff, staff_table
 from tablepatterns import EntitySet, Key, connect, prop
-from tablepatterns.errors import BadDesign, BadInput, RangesFailed
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, RangesFailed
 from tablepatterns.jobs import Workers
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns_engine.account import Engine
@@ -172,6 +172,50 @@ def test_entities_are_decrypted_only_if_asked(monkeypatch: pytest.MonkeyPatch, t
         assert next(Export.open(tmp_path / "plain").all_rows())["LastName"] == "Secret"
         with pytest.raises(BadInput, match="only a set"):
             TableTransfer(paid_staff().account, "Staff").export(tmp_path / "new", decrypt=True)
+
+
+@pytest.mark.parametrize("decrypt", [False, True])
+@pytest.mark.parametrize(
+    ("where", "numbers"),
+    [
+        (prop("Department") == "D1", {1, 4}),
+        ((prop("Department") == "D1") & (prop("EmployeeId") > 1), {4}),
+        ((prop("EmployeeId") >= 4) & (prop("Department") == "D2") & (prop("Age") > 0), {5}),
+        (prop("Age") == 0, set[int]()),
+    ],
+    ids=str,
+)
+def test_a_filter_and_a_selection_of_a_set_are_those_of_its_entities(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decrypt: bool, where: Any, numbers: set[int]
+) -> None:
+    with served(monkeypatch):
+        people = [person(number, Department=f"D{number % 3}", LastName="Secret") for number in range(6)]
+        BulkLoad(paid_staff()).load(people)
+        transfer = TableTransfer(paid_staff().account, paid_staff())
+        transfer.export(tmp_path / "new", where=where, select=["LastName", "EmployeeId"], decrypt=decrypt)
+        entities = [*Export.open(tmp_path / "new").all_rows()]
+        assert {entity["EmployeeId"] for entity in entities} == numbers
+        for entity in entities:
+            assert ("Age" in entity, entity["LastName"] == "Secret") == (False, decrypt)
+        assert transfer.compare(tmp_path / "new").equal == len(numbers)
+        for rejected in (prop("LastName") == "Secret", prop("employeeid") == 1):
+            with pytest.raises(BadFilter):
+                transfer.export(tmp_path / "rejected", where=rejected, decrypt=decrypt)
+
+
+def test_a_second_process_takes_an_export_over(storage: Any, whole: Path, tmp_path: Path) -> None:
+    for at in (1, 2, 3):
+        folder, transfer = tmp_path / f"{at}", TableTransfer(storage, "Staff")
+
+        def continue_elsewhere(report: Any, at: int = at, folder: Path = folder) -> None:
+            if len(report.files) == at:
+                TableTransfer(storage, "Staff").export(folder)
+
+        with pytest.raises(BadInput, match="another process has continued"):
+            transfer.export(folder, workers=Workers(1, seconds=0.0), progress=continue_elsewhere)
+        for unfinished in folder.glob("rows/.*.partial"):
+            unfinished.unlink()
+        check(folder, whole)
 
 
 def test_the_manifest_says_what_is_in_each_file(whole: Path) -> None:

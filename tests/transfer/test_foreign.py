@@ -24,6 +24,7 @@ from tablepatterns import (
     Key,
     LargeProperties,
     LocalKey,
+    Ticks,
     connect,
 )
 from tablepatterns.cli.main import main
@@ -288,3 +289,42 @@ def test_a_service_that_fails_rejects_no_row(tmp_path: Path) -> None:
     with pytest.raises(ServiceRequestError, match="no connection"):
         imported(entities, tmp_path, "Department,EmployeeId,Pay\nSales,1,9\n")
     assert not (tmp_path / "staff.csv.rejects.jsonl").exists()
+
+
+def test_instants_in_the_key_keep_their_seventh_digit(tmp_path: Path) -> None:
+    entities = EntitySet(connect(), "Log", Key("{Service}", "{At:ticks}"))
+    texts = ["2014-08-22T00:50:32.1234567Z", "2014-08-22T02:50:32.1234568+02:00", "2014-08-22T00:50:32.1234567"]
+    report, rejects = imported(entities, tmp_path, "Service,At\n" + "".join(f"web,{text}\n" for text in texts))
+    assert report == FileImport(3, 2, 1)
+    assert [row["row"]["At"] for row in rejects] == texts[2:]
+    assert {entity["At"] for entity in stored(entities)} == {
+        Ticks.parse("2014-08-22T00:50:32.1234567Z"),
+        Ticks.parse("2014-08-22T00:50:32.1234568Z"),
+    }
+
+
+@pytest.mark.parquet
+def test_nanoseconds_of_parquet_are_exact_or_rejected(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    start = 1_408_668_632_000_000_000
+    columns = {
+        "Department": ["Sales"] * 5,
+        "EmployeeId": range(5),
+        "At": pa.array([start, start + 1_000, start + 100, start + 1, None], pa.timestamp("ns", "UTC")),
+        "Local": pa.array([None, None, None, None, start], pa.timestamp("ns")),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "staff.parquet")
+    entities = staff()
+    report = TableTransfer(entities.account, entities).import_file(tmp_path / "staff.parquet")
+    assert report == FileImport(5, 3, 2)
+    instant = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
+    exact = Ticks.parse("2014-08-22T00:50:32.0000001Z")
+    assert [entity["At"] for entity in stored(entities)] == [instant, instant.replace(microsecond=1), exact]
+    rejects = [json.loads(line) for line in (tmp_path / "staff.parquet.rejects.jsonl").read_text().splitlines()]
+    assert [row["error"] for row in rejects] == [
+        "At: the service stores multiples of 100 ns; convert the column",
+        "Local: it has no time zone; convert the column",
+    ]
+    assert (rejects[0]["row"]["At"], rejects[1]["row"]["Local"]) == (start + 1, start)

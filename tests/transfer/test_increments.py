@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.maintained_set import BY_ID, person
+from support.worker_sets import served
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect, prop
+from tablepatterns.entity_set.derived import TOMBSTONE
 from tablepatterns.errors import BadInput
 from tablepatterns_transfer import BadExport, Export, TableTransfer, compare_exports
 
 DAY = 86_400
-FORMATS = ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)]
+FORMATS: list[Any] = [
+    {"format": "jsonl"},
+    pytest.param({"compression": "zstd"}, marks=pytest.mark.zstd),
+    pytest.param({"format": "parquet"}, marks=pytest.mark.parquet),
+]
 WRITES = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("0123"), st.none() | st.integers(0, 3)), max_size=8)
 """Writes of a day: the keys of a row, and its value; None to delete it."""
 
@@ -46,7 +53,7 @@ def week(tmp_path: Path) -> tuple[Any, Path]:
     return storage, tmp_path
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("file_format", FORMATS, ids=str)
 @given(st.lists(WRITES, min_size=1, max_size=4))
 @example([[("a", "0", 1)], [("a", "0", None)], [("a", "0", 2)], []])
 def test_a_chain_of_changes_restores_the_exact_table(file_format: Any, days: list[list[Any]]) -> None:
@@ -58,7 +65,7 @@ def test_a_chain_of_changes_restores_the_exact_table(file_format: Any, days: lis
             for values in writes:
                 write(client, *values)
             latest = Path(folder) / str(number)
-            table.export(latest, format=file_format, since=previous)
+            table.export(latest, **file_format, since=previous)
             restored = TableTransfer(storage, f"Restored{number}")
             restored.restore(latest)
             assert restored.compare(latest).are_none
@@ -102,6 +109,40 @@ def test_clocks_may_differ_by_a_quarter_of_an_hour(tmp_path: Path, minutes: int,
     storage.engine.clock.advance(60 * minutes)
     TableTransfer(storage, "Source").export(tmp_path / "monday")
     assert TableTransfer(storage, "Source").export(tmp_path / "tuesday", since=tmp_path / "monday").rows == rows
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_client_whose_clock_is_wrong_misses_no_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hours: int
+) -> None:
+    """A SAS does not state the time, so the service accepts any clock."""
+    with served(monkeypatch) as engine, connect("env") as storage:
+        engine.clock.set(datetime.now(timezone.utc) - timedelta(days=1, hours=hours))
+        client = storage.tables.create_table("Source")
+        write(client, "a", "1", 0)
+        engine.clock.advance(DAY)
+        table = TableTransfer(storage, "Source")
+        table.export(tmp_path / "monday")
+        write(client, "a", "1", 1)
+        assert table.export(tmp_path / "tuesday", since=tmp_path / "monday").rows == 1
+
+
+@pytest.mark.parametrize("select", [None, ["Age"]])
+def test_an_entity_that_a_rekey_has_moved_away_is_deleted(tmp_path: Path, select: list[str] | None) -> None:
+    storage = connect()
+    staff = EntitySet(storage, "Staff", BY_ID)
+    for number in range(3):
+        staff.insert(person(number))
+    storage.engine.clock.advance(DAY)
+    transfer = TableTransfer(storage, staff)
+    transfer.export(tmp_path / "monday", select=select)
+    storage.engine.clock.advance(DAY)
+    keys = {"PartitionKey": "empid_Sales", "RowKey": "id_000001"}
+    storage.tables.get_table_client("Staff").upsert_entity(keys | {TOMBSTONE: True}, mode="replace")
+    changes = transfer.export(tmp_path / "tuesday", since=tmp_path / "monday", select=select)
+    assert (changes.rows, changes.deleted and changes.deleted.rows) == (0, 1)
+    assert transfer.compare(tmp_path / "tuesday").equal == 2
+    assert transfer.export(tmp_path / "whole", select=select).rows == 2
 
 
 def test_changes_of_a_set_leave_out_derived_rows(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from support.crashing_client import Crash, Crashed, CrashingTransport
 from support.maintained_set import BY_ID, KINDS, person
 from support.worker_sets import killing, old_staff, paid_staff, restored_table, served
-from tablepatterns import EntitySet, connect
+from tablepatterns import EntitySet, Key, connect
 from tablepatterns.errors import BadInput, EntityAlreadyExists, RangesFailed
 from tablepatterns.jobs import Workers, verify
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
@@ -292,6 +292,25 @@ def test_entities_of_a_set_are_no_rows(storage: Any, tmp_path: Path) -> None:
         TableTransfer(connect(), "Staff").restore(tmp_path / "new")
     with pytest.raises(BadInput, match="compare it with the set"):
         TableTransfer(storage, "Staff").compare(tmp_path / "new")
+
+
+@pytest.mark.parametrize("key", [Key("{Department}", "emp_{EmployeeId:06d}"), Key("{Email}", "{EmployeeId:04d}")])
+@pytest.mark.parametrize("content", ["rows", "entities"])
+def test_a_set_with_another_key_imports_nothing(
+    whole: Path, storage: Any, tmp_path: Path, content: str, key: Key
+) -> None:
+    folder = whole
+    if content == "entities":
+        folder = tmp_path / "new"
+        TableTransfer(storage, EntitySet(storage, "Staff", BY_ID)).export(folder)
+    target = EntitySet(connect(), "Other", key)
+    transfer = TableTransfer(target.account, target)
+    with pytest.raises(BadInput, match=r"none of its rows is an entity|the set gives the entity"):
+        transfer.restore(folder)
+    assert [*target.scan()] == []
+    if content == "rows":
+        with pytest.raises(BadInput, match="none of its rows is an entity"):
+            transfer.compare(folder)
 
 
 def test_a_set_encrypts_what_was_exported_decrypted(account: Engine, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,13 @@ from tablepatterns import Entity, Int64, Ticks, connect
 from tablepatterns.entity import same_value
 from tablepatterns.recipe import as_async, finish
 from tablepatterns.sdk.operation import Operation
-from tablepatterns_transfer import TableTransfer, compare_exports, parquet
+from tablepatterns_transfer import TableTransfer, compare_exports, lines, parquet
 
-FORMATS = ["jsonl", pytest.param("parquet", marks=pytest.mark.parquet)]
+FORMATS: list[Any] = [
+    {"format": "jsonl"},
+    pytest.param({"compression": "zstd"}, marks=pytest.mark.zstd),
+    pytest.param({"format": "parquet"}, marks=pytest.mark.parquet),
+]
 EXACT: list[dict[str, Any]] = [
     {"PartitionKey": "", "RowKey": ""},
     {"PartitionKey": "a", "RowKey": "1", "Value": Ticks.parse("1601-01-01T00:00:00.0000001Z"), "value": "case"},
@@ -43,7 +49,7 @@ def stored(storage: Any, table: str) -> dict[tuple[str, str], list[str]]:
     }
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("file_format", FORMATS, ids=str)
 @given(st.lists(entities(), max_size=8, unique_by=lambda entity: (entity["PartitionKey"], entity["RowKey"])))
 @example(EXACT)
 def test_every_entity_is_restored_exactly(file_format: Any, rows: list[dict[str, Any]]) -> None:
@@ -53,7 +59,7 @@ def test_every_entity_is_restored_exactly(file_format: Any, rows: list[dict[str,
     for row in rows:
         finish(table.submit(Operation.insert(row)))
     with tempfile.TemporaryDirectory() as folder:
-        manifest = TableTransfer(storage, "Source").export(Path(folder) / "one", format=file_format)
+        manifest = TableTransfer(storage, "Source").export(Path(folder) / "one", **file_format)
         assert manifest.rows == len(rows)
         TableTransfer(storage, "Target").restore(Path(folder) / "one")
         assert stored(storage, "Target") == stored(storage, "Source")
@@ -106,8 +112,6 @@ def test_parquet_is_read_without_the_library(tmp_path: Path) -> None:
 
 
 def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tablepatterns_transfer import parquet
-
     parquet.arrow.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     storage = connect()
@@ -115,3 +119,33 @@ def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypa
     with pytest.raises(ModuleNotFoundError, match=r"Parquet needs pyarrow: pip install '.\[parquet\]'"):
         TableTransfer(storage, "Source").export(tmp_path / "export", format="parquet")
     parquet.arrow.cache_clear()
+
+
+@pytest.mark.zstd
+def test_zstd_is_read_by_other_programs_and_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
+    storage = connect()
+    client = storage.tables.create_table("Source")
+    for number in range(1_500):
+        client.create_entity({"PartitionKey": "p", "RowKey": f"{number:04d}", "Name": "a name"})
+    transfer, contents = TableTransfer(storage, "Source"), []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        (file,) = transfer.export(folder, compression="zstd").files
+        assert file.name.endswith(".jsonl.zst")
+        contents.append((folder / file.name).read_bytes())
+    assert contents[0] == contents[1]
+    with lines.zstd().open(folder / file.name, "rt") as reading:
+        rows = [json.loads(line) for line in reading]
+    assert [row["RowKey"] for row in rows] == [f"{number:04d}" for number in range(1_500)]
+
+
+def test_zstd_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = connect()
+    storage.tables.create_table("Source").create_entity({"PartitionKey": "p", "RowKey": "r"})
+    lines.zstd.cache_clear()
+    for module in ("backports.zstd", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
+    with pytest.raises(ModuleNotFoundError, match=r"compression by zstd needs backports: pip install '.\[zstd\]'"):
+        TableTransfer(storage, "Source").export(tmp_path / "export", compression="zstd")
+    assert not (tmp_path / "export").exists()
+    lines.zstd.cache_clear()

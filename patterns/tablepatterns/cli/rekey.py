@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
+from operator import methodcaller
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from ..errors import BadInput
 from ..figures import count, counted
 from ..recipe import bound_async
 from ..recipes.rekey.dual_writer import Phase
@@ -16,7 +16,7 @@ from ..recipes.rekey.mirror import Difference, RekeyReport
 from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
 from .maintenance import first_lines
-from .output import DryRun, Result, Yes, command, confirm
+from .output import FAILED, DryRun, Result, Yes, command, confirm
 from .walks import Concurrency, Rate, Target, Walks, walking
 
 rekey = typer.Typer(help="Move a live table to new keys: copy, verify, cut over, roll back, commit, clean up.")
@@ -38,7 +38,7 @@ def status(name: Name, storage: Target = None) -> Result:
 
     The exit status is 1 if there are poison messages.
     """
-    return _current(_loaded(name, storage))
+    return _after("status", _loaded(name, storage))
 
 
 @command(rekey)
@@ -55,7 +55,7 @@ def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey", by_workers=False)
+@walking("rekey")
 def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
@@ -65,7 +65,7 @@ def verify(name: Name, *, walks: Walks) -> Result:
 
 
 @command(rekey)
-@walking("rekey", by_workers=False)
+@walking("rekey")
 def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
     if dry_run:
@@ -77,29 +77,21 @@ def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
 @command(rekey)
 def cut_over(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the new table the primary one; writers wait, usually for less than a second."""
-    move = _loaded(name, storage)
-    if dry_run:
-        return _current(move)
-    return _state(_run(move, lambda move: move.cut_over()))
+    return _after("cut_over", _loaded(name, storage), dry_run=dry_run)
 
 
 @command(rekey)
 def roll_back(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the old table the primary one again, with all writes since the cut-over."""
-    move = _loaded(name, storage)
-    if dry_run:
-        return _current(move)
-    return _state(_run(move, lambda move: move.roll_back()))
+    return _after("roll_back", _loaded(name, storage), dry_run=dry_run)
 
 
 @command(rekey)
 def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes = False) -> Result:
     """End the move: the old table is not written any more, and there is no way back."""
     move = _loaded(name, storage)
-    if dry_run:
-        return _current(move)
-    confirm("Give up the way back to the old keys?", yes=yes)
-    return _state(_run(move, lambda move: move.commit()))
+    confirm("Give up the way back to the old keys?", yes=yes or dry_run)
+    return _after("commit", move, dry_run=dry_run)
 
 
 @command(rekey)
@@ -114,9 +106,9 @@ def clean_up(
     """Delete the entities of the old table, once the move is committed."""
     move = _loaded(name, storage)
     if dry_run:
-        return _current(move)
+        return _after("status", move)
     options = {"drop_table": drop_table, "max_per_second": max_per_second, "max_concurrency": max_concurrency}
-    deleted = _run(move, lambda move: move.clean_up(**options))
+    deleted = _run(move, methodcaller("clean_up", **options))
     line = "the old table was dropped" if drop_table else f"{counted(deleted, 'old entity')} deleted"
     return Result({"deleted": deleted, "dropped": drop_table}, (line,))
 
@@ -130,7 +122,10 @@ def _run(move: Rekey[Any, Any], call: Callable[[Any], Coroutine[Any, Any, T]]) -
     return run(call(bound_async(move)), move.account, move.old_set.account)
 
 
-def _state(state: RekeyStatus, status: int = 0) -> Result:
+def _after(call: str, move: Rekey[Any, Any], *, dry_run: bool = False) -> Result:
+    """Return the state after a call, whose last line says what to do next; a dry run changes nothing."""
+    is_status = dry_run or call == "status"
+    state: RekeyStatus = _run(move, methodcaller("status" if is_status else call))
     others = "none" if state.copy is None else state.copy
     is_ready = state.is_verified and state.phase is Phase.COPYING
     following = "cut-over" if is_ready else _NEXT[state.phase]
@@ -143,21 +138,13 @@ def _state(state: RekeyStatus, status: int = 0) -> Result:
         f"writes in progress: {count(state.waiting)}; poison: {count(state.poison)}",
         f"next: {following}",
     ]
-    return Result(data, lines, status)
-
-
-def _current(move: Rekey[Any, Any]) -> Result:
-    """Return the state, whose last line says what to do next; nothing is changed."""
-    state = _run(move, lambda move: move.status())
-    return _state(state, status=int(state.poison > 0))
+    return Result(data, lines, FAILED if is_status and state.poison else 0)
 
 
 def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
     figures = {"entities": "entities", "copies": "copies"}
-    if work == "verify" and "workers" in walks.pace:
-        raise BadInput("--workers", name, "a dry run compares in one process", "leave it out")
     over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
     return walks.run(over, move.account, move.old_set.account)
 

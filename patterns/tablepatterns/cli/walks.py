@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -51,14 +51,7 @@ _OPTIONS: Final = (
 )
 
 T = TypeVar("T")
-P = TypeVar("P", bound="Position")
-
-
-class Position(Protocol):
-    """What a walk reports after each page."""
-
-    @property
-    def token(self) -> str | None: ...
+P = TypeVar("P")
 
 
 class ResumeTokens:
@@ -151,7 +144,7 @@ class Walks:
             bar = self._bars.add_task(work, total=None if token else self._entities)
             self._done[work] = {}
 
-            def after_page(report: P) -> None:
+            def after_page(report: Any) -> None:
                 reports[:] = [report]
                 values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
                 self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
@@ -216,14 +209,11 @@ def shared(
     return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor, **settings)
 
 
-def walking(group: str = "", *, by_workers: bool = True) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command the options of a walk, as its parameter `walks`.
-
-    :param by_workers: whether several processes can share the work
-    """
+def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a command the options of a walk, as its parameter `walks`."""
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, default, annotation in (_OPTIONS if by_workers else _OPTIONS[:-2])
+        for name, default, annotation in _OPTIONS
     ]
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -233,7 +223,7 @@ def walking(group: str = "", *, by_workers: bool = True) -> Callable[[Callable[.
         @wraps(function)
         def command(*args: Any, storage: Any, max_per_second: Any, max_concurrency: Any, **kwargs: Any) -> Result:
             pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-            how = {name: kwargs.pop(name, None) for name in ("resume", "workers", "dask")}
+            how = {name: kwargs.pop(name) for name in ("resume", "workers", "dask")}
             return function(*args, walks=Walks(name, storage, pace=pace, **how), **kwargs)
 
         own = [parameter for parameter in signature.parameters.values() if parameter.name != "walks"]

@@ -111,7 +111,7 @@ class SetHooks(Generic[E]):
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
         """Yield the entities of the whole table that match a filter."""
-        self._reject("query", "it reads by key only", "use get or range")
+        self._reject("query", "it reads by key only", "use get or get_many")
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         self._reject_derived("keys_of")

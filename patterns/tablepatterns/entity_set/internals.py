@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from ..entity import Entity
@@ -135,11 +135,20 @@ def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Acc
     return view
 
 
-async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:
-    """Return the entity in a complete row, primary or of an index, that was read without the set.
+def selected_properties(entity_set: EntitySet[Any, Any], names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the properties of primary rows to select for these fields of entities; None for all."""
+    return entity_set._primary.selected(None if names is None else entity_set._stored(names))
+
+
+async def entity_of(
+    entity_set: EntitySet[Account], row: Entity, via: Index | None = None, select: Sequence[str] | None = None
+) -> Entity | None:
+    """Return the entity in a row, primary or of an index, that was read without the set.
 
     It is None for a row of another kind.
+
+    :param select: the fields whose properties were read; None for a complete row
     """
     shape = entity_set._primary if via is None else entity_set._shape(via)
     entity = shape.decode_copy(row)
-    return None if entity is None else await entity_set._read(entity, shape)
+    return None if entity is None else await entity_set._read(entity, shape, select)

@@ -146,7 +146,7 @@ class ModelLayer(SetHooks[M]):
                 adapter.upgrade(current, fields)
             else:
                 adapter.rewrite(current, instance)
-            return await self.entities._change(current, None, retry_for)
+            return await self._write_whole(current, retry_for)
 
         entity = await self.entities._from_current(adapter.key_of(instance), write, retry_for)
         return adapter.instance_of(entity) if in_part else adapter.after_write(instance, entity)
@@ -156,9 +156,14 @@ class ModelLayer(SetHooks[M]):
         adapter = self.adapter
         if changes is None:
             adapter.rewrite(entity, instance)
-            return adapter.after_write(instance, await self.entities._change(entity, None, retry_for))
+            return adapter.after_write(instance, await self._write_whole(entity, retry_for))
         fields = adapter.fields_to_merge(entity, changes)
         return adapter.instance_of(await self.entities._change(entity, fields, retry_for))
+
+    async def _write_whole(self, entity: Entity, retry_for: float) -> Entity:
+        # The set computes some fields of a key, such as a bucket, whatever they are in a new instance
+        entity.update(self.entities._key_of(entity))
+        return await self.entities._change(entity, None, retry_for)
 
     async def _update(self, change: Any, key: Fields, retry_for: float) -> M:
         adapter = self.adapter

@@ -49,8 +49,7 @@ class BulkDelete(Pattern[Account_co]):
     Deleted(entities=19, transactions=1, left=0)
 
     Consistency: an entity is deleted with its derived rows in the partition, or not at all. One that another writer has
-    changed since it was read may no longer match, so it is left and counted. The whole call is not atomic: after an
-    error, another call continues. Nothing is scanned unless `allow` permits it.
+    changed since it was read is left and counted. The whole call is not atomic: after an error, another call continues.
 
     Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
     included. An entity that another writer changed costs up to 14 more.

@@ -36,9 +36,8 @@ class ChildSet(EntitySet[Account_co, E]):
     >>> [review["Year"] for review in reviews.children(Department="Sales", EmployeeId=123)]
     [2012, 2013]
 
-    The child's RowKey is the parent's, a separator, and the child's own fields, by which children are sorted. The
-    parent's last field has a fixed width, so that the range of a parent's children includes all of them, and nothing
-    else. Inserting a child does not check that its parent exists.
+    The child's RowKey is the parent's, whose last field has a fixed width, a separator, and the child's own fields, by
+    which children are sorted. Inserting a child does not check that its parent exists.
 
     Cost: that of the `EntitySet` methods; `children` is 1 storage transaction per page of up to 1,000, and `family`
     reads a parent with all its children at the same cost.
@@ -92,7 +91,7 @@ class ChildSet(EntitySet[Account_co, E]):
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
 
-        The other parameters are those of `range`. Guide: compound key pattern; server-side projection.
+        The other parameters are those of `range`.
         """
         key_fields = fields_of(key, parent)
         self.parent.format((self._layer or self)._stored_key(key_fields))

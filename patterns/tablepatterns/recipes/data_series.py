@@ -106,13 +106,11 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     >>> messages.read(range(8, 12), **day)
     [None, 12, 3, None]
 
-    Consistency: setting a point leaves the others unchanged. `add` loses no increment, however many writers add
-    concurrently, and counts none twice. If the response of a `set` or `add` is lost, and the row does not show whether
-    it was applied, `OutcomeUnknown` is raised, since sending it again could undo a later write.
+    Consistency: setting a point leaves the others unchanged. `add` loses no increment, and counts none twice. If a
+    response is lost, and the row does not show whether the write was made, `OutcomeUnknown` is raised.
 
-    A point that was never set is None, also in a series that does not exist. An entity holds at most 251 points. With
-    `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
-    Writers of one entity contend for its ETag.
+    A point that was never set is None. An entity holds at most 251 points; with `split`, up to 24,849 points are in
+    rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
 
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0
@@ -190,8 +188,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises OutcomeUnknown: the response was lost, and the row does not show whether the point was set; if no other
             program sets or adds to it, set it again
-
-        Guide: data series pattern; merge or replace (insert-or-merge).
         """
         await self.set_many({slot: value}, fields_of(key, fields))
 
@@ -234,7 +230,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises OutcomeUnknown: the response was lost, and the row no longer shows whether the point changed
         :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
-        The other parameters and errors are those of `set`. Guide: data series pattern; concurrency.
+        The other parameters and errors are those of `set`.
         """
         kind = self.value_type
         if kind is bool:
@@ -327,7 +323,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises BadInput: the series has no such point
         :raises BadProperty: another program stored a value that is not of the type
 
-        The other parameters are those of `set`. Guide: data series pattern; server-side projection.
+        The other parameters are those of `set`.
         """
         slot_numbers, key_fields = via_and_fields(slots, key, fields)
         if slot_numbers is None:
@@ -405,7 +401,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        The parameters are those of `EntitySet.range`. Guide: data series pattern; range query.
+        The parameters are those of `EntitySet.range`.
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
         current_series: dict[str, Any] = {}

@@ -35,8 +35,8 @@ from ..entity_set.internals import intents_or_none, primary_layout
 class CopiedFields(Copies):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
-    Use it if entities are usually read together, such as a department with its manager's name and e-mail in one point
-    query. The department holds the manager's number; the other fields are copied from the employee.
+    Use it if entities are usually read together, such as a department, which holds its manager's number, with the
+    manager's name and e-mail.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_department = Key("{Department}", "department")
@@ -51,9 +51,9 @@ class CopiedFields(Copies):
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 
-    Consistency: in the same partition, the copies change in one transaction with their source, so readers never see
-    stale copies. In another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would
-    refer to an entity that does not exist is rejected. When the source is deleted, its copies are removed.
+    Consistency: in the same partition, the copies change in one transaction with their source. In another table they
+    are eventually consistent; see docs/protocols/intents.md. A change that would refer to an entity that does not exist
+    is rejected. When the source is deleted, its copies are removed.
 
     There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both, as
     above. Values that callers give for the copies are ignored. Indexes of the departments cannot include the copies.

@@ -12,8 +12,7 @@ class EntityGroupTransaction(Pattern[Account_co]):
     """Commit changes of several entities, of one type or many, as one atomic request.
 
     Use it if entities of one partition must change together, such as a department's count of employees with each
-    employee. All changes must be in one table and one PartitionKey; that is often the reason to keep several types in
-    one table.
+    employee. All changes must be in one table and one PartitionKey.
 
     >>> from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
     >>> storage = connect()
@@ -28,11 +27,11 @@ class EntityGroupTransaction(Pattern[Account_co]):
     1
 
     Consistency: all changes with all their derived rows are applied, or none is. Each is conditional on the ETag that
-    the caller read. An error names the change that failed; nothing was written. Values of unique indexes may pass from
-    one entity to another: delete a booking and insert it at another hour, or swap the values of two entities.
+    the caller read; an error names the change that failed. Values of unique indexes may pass from one entity to
+    another.
 
-    A transaction cannot span partitions or tables, hold more than 100 operations or 4 MB, or touch one entity twice.
-    All of this is checked before any request.
+    A transaction cannot hold more than 100 operations or 4 MB, or touch one entity twice. This is checked before any
+    request.
 
     Cost: 1 storage transaction.
 

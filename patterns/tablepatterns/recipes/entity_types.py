@@ -85,8 +85,6 @@ class EntityTypes(Pattern[Account_co]):
         """Return the entity with these keys, of any type, or None. Cost: 1 transaction, a point query.
 
         :raises BadKey: a key has a character that keys must not have
-
-        Guide: retrieving heterogeneous types (property bag, resolver).
         """
         keys = self.others.key.format({"PartitionKey": partition_key, "RowKey": row_key})
         row = await self.others.table.get(*keys)
@@ -110,8 +108,7 @@ class EntityTypes(Pattern[Account_co]):
         :param fields: the fields of the partition, and row fields that the keys of all sets have
         :raises BadFilter: `where` would need a scan, or the sets do not store one of its fields in the same way
 
-        The other parameters and errors are those of `EntitySet.range`. Guide: retrieving heterogeneous types (several
-        classes from one query).
+        The other parameters and errors are those of `EntitySet.range`.
         """
         selection = self._selection(fields_of(key, fields), where, allow)
         async for row in self.others.table.query(selection.filter):
@@ -135,8 +132,7 @@ class EntityTypes(Pattern[Account_co]):
         A page has `size` entities, unless the range or the service's page ends earlier. Cost: 1 transaction; if the
         range has rows of derived data, 1 for each further request that fills the page, and 1 to find its exact end.
 
-        `size`, `token` and the errors are those of `EntitySet.page`, the other parameters those of `range`. Guide:
-        continuation tokens; retrieving heterogeneous types.
+        `size`, `token` and the errors are those of `EntitySet.page`, the other parameters those of `range`.
         """
         selection = self._selection(fields_of(key, fields), where, allow)
 

@@ -25,8 +25,8 @@ DONE: Final = "_done"
 class EventualTransaction(Pattern[Account_co]):
     """Make changes that no entity group transaction can hold: in several partitions, tables, accounts or systems.
 
-    Use it for work in several places that must be completed, such as charging, shipping and indexing an order. One
-    message asks for all of it, and a `Worker` runs the steps one after another.
+    Use it for work in several places that must be completed, such as charging, shipping and indexing an order. A
+    `Worker` runs the steps, one after another.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -43,12 +43,10 @@ class EventualTransaction(Pattern[Account_co]):
     [223]
 
     Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the
-    poison queue with the step and the reason. After a crash, a worker starts again from the first step; or with
-    `remember`, after the last step that the message records as done. There is no isolation, and nothing is undone when
-    a step fails for good.
+    poison queue with the step and the reason. There is no isolation, and nothing is undone when a step fails for good.
 
-    A step may run twice, even in two workers at once after a stall. So each must be idempotent, as insert-or-replace
-    and delete-if-exists are.
+    A step may run twice, even in two workers at once. So each must be idempotent, as insert-or-replace and
+    delete-if-exists are.
 
     Cost: a worker takes two requests of the queue, to receive and to delete the message, and the cost of the steps;
     with `remember` another after each step but the last.

@@ -40,8 +40,8 @@ class KeyScope:
     >>> sales.contains("Sales", "empid_000223"), sales.contains("Marketing", "empid_000001")
     (True, False)
 
-    None is an open end; without any end it is the whole table. Across partitions, `first_row` and `last_row` limit the
-    first and the last partition only; the partitions in between are included completely.
+    None is an open end. `first_row` and `last_row` limit the first and the last partition only; the partitions in
+    between are included completely.
 
     :param first_partition: the first PartitionKey
     :param last_partition: the last PartitionKey
@@ -186,12 +186,11 @@ def grant(
     >>> [note["Text"] for note in phone.scan()]
     ['by ann']
 
-    The service rejects everything outside the range, the permissions and the lifetime. The range is exactly that of
-    `EntitySet.range`. Tokens do not contain the account key, and no repr shows a token.
+    The range is exactly that of `EntitySet.range`. No repr shows a token.
 
-    A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. Sets
-    that are not in `excluding` are not checked. A client that may write can put any row in the range, of any shape.
-    Keys in which U+FFFF follows the end of a prefix are left out.
+    A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. A client
+    that may write can put any row in the range, of any shape. Keys in which U+FFFF follows the end of a prefix are left
+    out.
 
     Cost: no storage transaction.
 
@@ -239,8 +238,7 @@ def grant(
 class Grant:
     """Temporary access to some rows of a table, held by the process with the account key; created by `grant`.
 
-    A token is reused until three quarters of its lifetime are over. So a token that you pass on is valid for at least
-    a quarter of the lifetime, and few are created. Threads may share the object.
+    A token is reused until three quarters of its lifetime are over. Threads may share the object.
 
     Guide: shared access signatures (generating and delivering cost something).
     """
@@ -322,9 +320,8 @@ class AccessPolicies(Pattern[Account_co]):
     >>> policies.revoke("phones")
     True
 
-    Consistency: the service may take 30 seconds to apply a change, to earlier tokens too. If two programs change
-    policies at the same time, the service keeps the last list, so the other's change is lost, even if it was a
-    revocation.
+    Consistency: the service may take 30 seconds to apply a change. If two programs change policies at the same time,
+    the service keeps the last list, so the other's change is lost, even if it was a revocation.
 
     Cost: 2 storage transactions to put or revoke; 2 more if the table must be created; `names` is 1.
 

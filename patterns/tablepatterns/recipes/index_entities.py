@@ -22,8 +22,7 @@ from ..sdk.operation import Operation
 class IndexEntity(Lists):
     """Find all entities with a value, by a row that lists their keys.
 
-    Use it to find entities by a value that many of them share, such as all employees called Jones, in a department or
-    in the whole organization, without a scan.
+    Use it to find entities by a value that many of them share, such as all employees called Jones, without a scan.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_name = IndexEntity("LastName")
@@ -36,12 +35,11 @@ class IndexEntity(Lists):
     There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
     lists their RowKeys in order, or with that PartitionKey elsewhere, where it lists both keys.
 
-    Consistency: in the partition, the list changes in one transaction with the entity; if another writer of the list
-    was faster, the write is retried. In a table or in blobs, lists are eventually consistent; see
-    docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
+    Consistency: in the partition, the list changes in one transaction with the entity. In a table or in blobs, lists
+    are eventually consistent; see docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one
+    that no longer has the value.
 
-    Writers of one list contend with each other, and a row holds 1 MiB, some 20,000 keys: beyond that, a write in the
-    partition is rejected, and elsewhere its message goes to the poison queue. Spread the list, or keep it in blobs.
+    Writers of one list contend with each other, and a row holds some 20,000 keys. Spread the list, or keep it in blobs.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
     another table `insert` 4 table + 2 queue transactions, equivalent to 26 table operations; `replace` 6 table + 2

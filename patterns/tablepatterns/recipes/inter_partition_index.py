@@ -16,8 +16,7 @@ class InterPartitionIndex(Index, Generic[K]):
     """Look up and sort entities by a second key, using copies stored in other partitions.
 
     Use it when lookups by the second key should not load the primary's partition, or when callers do not know that
-    partition. If the copies can share the primary's partition, prefer `IntraPartitionIndex`: it is always consistent
-    and costs one request.
+    partition. Otherwise prefer `IntraPartitionIndex`: it is always consistent, and costs one request.
 
     >>> from tablepatterns import EntitySet, Key, connect, prefix
     >>> by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"))
@@ -33,29 +32,25 @@ class InterPartitionIndex(Index, Generic[K]):
     If copies and primaries share a table, begin the PartitionKey of the copies with a prefix. If several entities may
     have the same value, append the primary's key to the RowKey, or make the index unique.
 
-    Consistency: the writer updates the copies right after the primary. Until then a reader may see an old copy, or
-    none; use `get` when you need the current entity. If the writer crashes in between, a worker finishes the update
-    from the intents queue. An entity that was read from a copy can be written back; the write is rejected if the
-    primary has changed. More: docs/protocols/intents.md.
+    Consistency: eventual; see docs/protocols/intents.md. Until the writer or a worker has updated a copy, a reader may
+    see the old one, or none. An entity that was read from a copy can be written back; the write is rejected if the
+    primary has changed.
 
-    Uniqueness: with `unique=True`, the key is reserved before the primary is written, and a second entity with the same
-    key raises `DuplicateIndexValue`; nothing is written. Otherwise the first entity keeps the copy, and `verify`
-    reports the other.
+    Uniqueness: with `unique=True`, a second entity with the same key raises `DuplicateIndexValue`, and nothing is
+    written. Otherwise the first entity keeps the copy, and `verify` reports the other.
 
-    Cost: `insert` 3 table + 2 queue transactions, equivalent to 25 table operations: the intent, the primary, the copy,
-    a check of the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue
-    transactions, equivalent to 26 table operations. `replace` 4 table + 2 queue transactions, equivalent to 26 table
-    operations, if the copies change; 5 table + 2 queue transactions, equivalent to 27 table operations, if the index
-    key does; 1 table transaction if no copy changes. `delete` 4 table + 2 queue transactions, equivalent to 26 table
-    operations. Each further index takes one to three transactions of a table on top. `find`, and each page of a range,
-    1 table transaction.
+    Cost: `insert` 3 table + 2 queue transactions, equivalent to 25 table operations; with `unique` and a new value
+    `insert` 4 table + 2 queue transactions, equivalent to 26 table operations. `replace` 4 table + 2 queue
+    transactions, equivalent to 26 table operations, if the copies change; 5 table + 2 queue transactions, equivalent to
+    27 table operations, if the index key does; 1 table transaction if no copy changes. `delete` 4 table + 2 queue
+    transactions, equivalent to 26 table operations. Each further index takes one to three transactions of a table on
+    top. `find`, and each page of a range, 1 table transaction.
 
     :param key: the key of the copies
-    :param table: the table of the copies; None, the default, for that of the primaries. No other set may keep copies
-        there under keys of the same form: `repair` of one would delete those of the other as orphans. Two such sets of
-        one connection are rejected; those of other processes are not detected
-    :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
-        that a copy is complete and can be written back
+    :param table: the table of the copies; None for that of the primaries. No other set may keep copies there under keys
+        of the same form, since `repair` of one would delete those of the other
+    :param include: the properties that a copy holds besides the fields of both keys; None for all, so that a copy is
+        complete and can be written back
     :param unique: whether to reject a second entity with the same key
     :param name: a label for errors, reports and messages; by default the key's templates. Set it if the templates may
         change, since queued messages refer to it

@@ -26,8 +26,7 @@ from ..retry import RETRY_FOR
 class LogTail(EntitySet[Account_co, E]):
     """Read the most recent entities of a partition with one request, however many there are.
 
-    Use it for newest-first reads, such as an employee's latest ten expense claims. A query returns the first entities
-    of a partition and cannot return the last, so the newest must sort first.
+    Use it for newest-first reads, such as an employee's latest ten expense claims.
 
     >>> from datetime import timezone
     >>> from tablepatterns import LogTail, connect
@@ -38,12 +37,11 @@ class LogTail(EntitySet[Account_co, E]):
     >>> [claim["Amount"] for claim in claims.latest(2, Employee="000223")]
     [30.0, 20.0]
 
-    The RowKey is an inverted tick count (the ticks of 100 ns until the end of the year 9999, in 19 digits) and an id:
-    `2519936321679999999_4f8c...`. A later instant has a smaller key. The id separates entries with the same instant,
-    whose order is undefined.
+    The RowKey is an inverted tick count, so a later instant has a smaller key, and an id that separates entries with
+    the same instant: `2519936321679999999_4f8c...`.
 
-    Consistency: entries never overwrite each other, even in the same tick. If a response is lost, retrying the append
-    does not add the entry twice. Instants are in UTC; a datetime without a time zone is rejected.
+    Consistency: entries never overwrite each other. If a response is lost, retrying the append does not add the entry
+    twice.
 
     All writes of a partition go to its beginning, so divide busy logs into more partitions. Accounts of the Cosmos DB
     Table API, which does not sort by key, are rejected.
@@ -137,8 +135,7 @@ class LogTail(EntitySet[Account_co, E]):
     ) -> list[list[E]]:
         """Return the newest `count` entries of each of several partitions, newest first, in the order asked for.
 
-        Use it for the latest reading of each device. A partition without entries gives an empty list. To get one list,
-        merge the results by instant.
+        Use it for the latest reading of each device. A partition without entries gives an empty list.
 
         >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
         >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
@@ -154,8 +151,6 @@ class LogTail(EntitySet[Account_co, E]):
         :param max_concurrency: how many requests run at once, in threads or tasks
         :raises BadInput: `partitions` is not a list of mappings; nothing was read
         :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
-
-        Guide: log tail pattern; asynchronous and parallel operations.
         """
         check_least("max_concurrency", max_concurrency, 1)
         partition_fields = [dict(fields) for fields in partitions]

@@ -37,10 +37,9 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
     Jones Mary
     Smith None
 
-    Consistency: an entity read from the cache is at most `expires` old, by the account's clock, unless you `forget` or
-    `refresh` it. A missing entity is cached as well. Concurrent calls share one request for a key. You get copies,
-    which may be written back: their ETags reject the write if they are stale. If a request fails, no expired entity is
-    returned instead.
+    Consistency: an entity read from the cache, or its absence, is at most `expires` old, by the account's clock, unless
+    you `forget` or `refresh` it. You get copies, which may be written back: their ETags reject the write if they are
+    stale. If a request fails, no expired entity is returned instead.
 
     Cost: nothing for cached entities; else 1 storage transaction for each key. With `whole_table` 1 for each 1,000 rows
     of the table, once for each time it expires, and none for any key.

@@ -62,13 +62,13 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     [223]
 
     Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
-    indexes. The two types share a partition, where their RowKeys have different prefixes, or they are in different
-    partitions, tables or accounts; `shares_partition` says which.
+    indexes. The two types share a partition, where their RowKeys have different prefixes, or not; `shares_partition`
+    says which.
 
     Consistency: in one partition, parent and child can change in one transaction: give the children a `Summary` whose
-    row is the parent's, and its count is always exact; or commit both with an `EntityGroupTransaction`. Otherwise such
-    a count is eventually consistent. Nothing prevents deleting a parent that has children, or inserting a child without
-    a parent. `family` reads with two requests, so its result may mix two instants.
+    row is the parent's, or commit both with an `EntityGroupTransaction`. Nothing prevents deleting a parent that has
+    children, or inserting a child without a parent. `family` reads with two requests, so its result may mix two
+    instants.
 
     Cost: `parent_of` 1 storage transaction; `children_of` 1 per page of up to 1,000; `family` both, sent together.
 
@@ -193,10 +193,9 @@ class SharedFields(Pattern[Account_co]):
     >>> departments.change({"Floor": 4}, Department="Sales")
     Changed(entities=2, written=2, token=None)
 
-    Consistency: `change` writes the children in chunks, one entity group transaction each, on condition of the ETags
-    that it read; a chunk of which a child has changed is read again. While it runs, readers see old values in some
-    children. Running it again, or resuming it with a token, is safe. It does not see children that others insert with
-    the old values while it runs: update the writers first.
+    Consistency: `change` writes chunks, one entity group transaction each, on condition of the ETags that it read.
+    While it runs, readers see old values in some children. Running it again is safe. It does not see children that
+    others insert with the old values while it runs: update the writers first.
 
     Cost: 2 storage transactions for each 100 children, more if much is derived from them.
 
@@ -246,8 +245,6 @@ class SharedFields(Pattern[Account_co]):
         :raises BadProperty: the model of the set rejects a changed entity; earlier chunks stay written
         :raises BadToken: the token is of another parent
         :raises TooMuchContention: others wrote the same entities during every attempt; earlier chunks stay written
-
-        Guide: one-to-many relationships (updating department data).
         """
         if undeclared := set(changes).difference(self.fields):
             rule = f"the parent's fields are {sorted(self.fields)}"

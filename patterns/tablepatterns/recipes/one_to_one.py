@@ -32,9 +32,8 @@ class OneToOne(Pattern[Account_co]):
     >>> OneToOne(staff, photos).second_of(jones)["Photo"]
     b'GIF89a'
 
-    Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. After a
-    crash between the two writes there is no link, and linking again is safe; `unlink` clears the half that was written.
-    If two callers link one entity to different partners, only one succeeds. A partner can be deleted at any time.
+    Consistency: an explicit link exists as long as both sides name each other. After a crash between the two writes
+    there is none, and linking again is safe. If two callers link one entity to different partners, only one succeeds.
 
     Cost: `second_of` and `first_of` 1 storage transaction; `link` and `unlink` 2, or 1 if both are in one partition of
     one table.

@@ -80,8 +80,7 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
     ([0, 2, 1], [])
 
     Consistency: results are in the order of the request. A failed read does not cancel the others; its error is in the
-    result, and a partly read partition counts as failed. The reads do not share one instant. On the Cosmos DB Table API
-    the order within one read is undefined.
+    result. The reads do not share one instant.
 
     Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
 
@@ -132,8 +131,6 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
 
         :param keys: for each entity a value for every field of the key
         :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
-
-        Guide: asynchronous and parallel operations; point query.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[E]:
@@ -180,7 +177,7 @@ class HashDivision:
     ['Marketing']
 
     Every partition has exactly one owner, the same in every process and version. When you add a worker, partitions move
-    only to the new one. Whatever starts the workers must give each its number. A hot partition is not divided.
+    only to the new one.
 
     Cost: no storage transaction.
 

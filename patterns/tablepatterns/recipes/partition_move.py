@@ -15,15 +15,7 @@ from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
 from ..entity_set.moves import MOVING_TO
 from ..entity_set.safe_move import Relocation, Route, check_arrived
-from ..errors import (
-    NOT_SHOWN,
-    BadDesign,
-    BadInput,
-    BadMessage,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-)
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, EntityAlreadyExists, EntityChanged, EntityNotFound
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
@@ -45,20 +37,15 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     >>> employees.get(Department="Sales", EmployeeId=223) is None
     True
 
-    While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` that polls the
-    queue, with this object as its handler, completes interrupted moves.
+    While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` with this object
+    as its handler completes interrupted moves.
 
     Consistency: the entity is always in at least one of the two places, and once `move` has returned in the new one
-    only. If a process crashes at any point, draining the queue leaves the entity in one place, with the changes that
-    others made to it in time. Only one of two concurrent moves begins. An entity that has the new key already is never
-    overwritten: the move is rejected.
-
-    A copy cannot be moved on until its move is completed. If the entity is deleted during the move, the copy may
-    stay; if both are changed, both stay, and the message goes to the poison queue. What else can go wrong:
+    only. If a process crashes at any point, draining the queue leaves it in one place, with the changes that others
+    made. An entity that has the new key already is never overwritten. What can go wrong:
     docs/patterns/partition_move.md.
 
-    Cost: `move` 4 table + 2 queue transactions, equivalent to 26 table operations: the message, the claim, the insert,
-    the delete, the removal of the marker, the end of the message. The set's derived data comes on top.
+    Cost: `move` 4 table + 2 queue transactions, equivalent to 26 table operations. The set's derived data comes on top.
 
     :param entity_set: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`

@@ -33,17 +33,13 @@ class Summary(Totals):
     {'EmployeeCount': 2, 'Payroll': Int64(9000)}
 
     There is one row per group, named by fields of its entities. In the partition it may be the row of another entity,
-    such as the department itself: only the summary's own properties are written. Elsewhere it is a row of its own,
-    which lists the group's entities and what each adds.
+    such as the department itself: only the summary's own properties are written.
 
-    Consistency: in the partition, counts and sums change in one transaction with the entity, so they are always exact;
-    if another writer of the group was faster, the write is retried. Elsewhere they are eventually consistent, and each
-    entity is counted once, however often a message is delivered; see docs/protocols/intents.md.
+    Consistency: in the partition, counts and sums change in one transaction with the entity, so they are always exact.
+    Elsewhere they are eventually consistent, and each entity is counted once; see docs/protocols/intents.md.
 
-    Only whole numbers are added, since floats would drift. In the partition, the summary does not know entities that
-    are older than it or were changed without the set: a count that would fall below zero is rejected, and `recount`
-    fixes it. Indexes of an entity with totals must exclude them. `spread` gives more room elsewhere, and reduces
-    contention between writers of a group.
+    Only whole numbers are added. In the partition, the summary does not know entities that are older than it or were
+    changed without the set; `recount` adds them. Indexes of an entity with totals must exclude them.
 
     Cost: in the partition one more point query for each group that a write changes, and nothing if it changes none. In
     another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, equivalent to 26 table
@@ -53,9 +49,8 @@ class Summary(Totals):
     :param count: the property that holds the count; None for no count
     :param sums: maps each field to add up to the property that holds the sum; a missing field adds nothing
     :param store: where the rows are stored: `InPartition()` or `InTable(name)`
-    :param spread: the number of rows to spread a group over, 1 to 1,000, for fewer conflicts between its writers; each
-        entity is counted in one of them. The rows then belong to the summary alone, with a number at the end of the
-        RowKey
+    :param spread: the number of rows to spread a group over, 1 to 1,000, for fewer conflicts between its writers. The
+        rows then belong to the summary alone, with a number at the end of the RowKey
     :param members: the property that lists the entities of a group, if the rows are outside their partition
     :param name: a label for errors, reports and messages; by default the RowKey template
     :raises BadDesign: the parameters cannot be combined, with each other or with a set

@@ -73,14 +73,12 @@ class Worker(Pattern[Account_co]):
     >>> welcomed
     ['Jones']
 
-    Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
-    message is retried after a delay that doubles each time; after `max_deliveries`, or at once if it cannot be read or
-    its handler raises `BadMessage`, it is moved to the poison queue, with its original text and the reason. It may be
-    there twice, and is never lost. While a handler runs, its lease is renewed. More: docs/workers.md.
+    Consistency: a message is processed at least once, and is never lost. A failed one is retried after a delay that
+    doubles each time; after `max_deliveries`, or at once if it cannot be read or its handler raises `BadMessage`, it is
+    moved to the poison queue, with the reason. Handlers must be idempotent: messages may be processed twice, and out of
+    order. More: docs/workers.md.
 
-    Handlers must be idempotent: messages may be processed twice, and out of order. If a process stalls for longer than
-    the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use
-    `run_once` or `drain` there.
+    On the in-memory engine `run` moves the clock while it is idle: use `run_once` or `drain` there.
 
     Cost: a check of an empty queue 1 queue transaction, equivalent to 11 table operations. A message takes two of the
     queue, to receive and to delete it, and its work: with two steps of one table transaction each `run_once` 2 table +
@@ -199,8 +197,8 @@ class Worker(Pattern[Account_co]):
     async def run(self, stopping: ShouldStop | None = None) -> Report:
         """Process messages until `stopping` returns True, and report.
 
-        Messages that are being processed are completed, and no others are started; `stopping` is checked at least once
-        a second. If the service is busy or cannot be reached, the worker retries; any other error of a queue ends it.
+        Messages that are being processed are completed, and no others are started. If the service is busy or cannot be
+        reached, the worker retries; any other error of a queue ends it.
 
         :param stopping: returns whether to stop, such as `threading.Event().is_set`; None to stop on SIGINT or SIGTERM,
             in the main thread
@@ -218,8 +216,8 @@ class Worker(Pattern[Account_co]):
     async def handle_text(self, text: str) -> None:
         """Process a message that another program received, such as the queue trigger of an Azure Function.
 
-        That program renews and deletes the message, and handles failures. The host of Azure Functions does all three,
-        and moves poison messages to `<queue>-poison`. Cost: that of the handler.
+        That program, such as the host of Azure Functions, renews and deletes the message, and handles failures. Cost:
+        that of the handler.
 
         :param text: the message, plain or in Base64
         :raises BadMessage: it cannot be read, or there is not exactly one handler for it
@@ -248,8 +246,8 @@ class Worker(Pattern[Account_co]):
     async def requeue(self, queue: str, count: int = 32, message_id: str | None = None) -> int:
         """Move up to `count` messages from the poison queue back to their queue, unchanged, and return how many.
 
-        A message is sent before it is deleted, so it may be sent twice, and is never lost. Cost: with one message 3
-        queue transactions, equivalent to 33 table operations; two more for each further one.
+        A message may be sent twice, and is never lost. Cost: with one message 3 queue transactions, equivalent to 33
+        table operations; two more for each further one.
 
         :param queue: the queue that they come from, and go back to
         :param count: the maximum number, 1 to 32

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -26,7 +28,7 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
@@ -154,9 +156,19 @@ class Table:
             raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
         return generate_table_sas(credential, self.name, **terms)
 
-    async def exists(self) -> bool:
-        """Return whether the table exists, for callers to whom an empty table is not the same. Cost: 1 transaction."""
-        return await self.read_page(PageQuery(None, 1, None, None)) is not _NO_TABLE
+    async def service_time(self) -> datetime | None:
+        """Return the time by the clock that sets Timestamps; None if the table does not exist. Cost: 1 transaction."""
+        hook = CallHook(self._hook)
+        query = {"results_per_page": 1, "select": ["PartitionKey"], "raw_response_hook": hook}
+        try:
+            await first_page(self._client.list_entities(**query).by_page())
+        except ResourceNotFoundError as error:
+            if code_of(error) == "TableNotFound":
+                return None
+            raise
+        except HttpResponseError as error:
+            raise_classified(error)
+        return parsedate_to_datetime(hook.response.headers["Date"])
 
     async def policies(self) -> dict[str, TableAccessPolicy | None]:
         """Return the stored access policies by name. Cost: 1 transaction."""

@@ -8,6 +8,7 @@ options of a single call, and addresses and headers that requests would change o
 
 from __future__ import annotations
 
+import http.client
 import logging
 import os
 import re
@@ -211,6 +212,10 @@ class HTTPConnection(connection.HTTPConnection):
         finally:
             self._parts = None
         super().send(whole)
+
+    def putheader(self, header: str | bytes, *values: Any) -> None:
+        # Not urllib3's, which looks for its mark of a header to leave out: neither this transport nor the SDK's sets it
+        http.client.HTTPConnection.putheader(self, header, *values)
 
     def send(self, data: Any) -> None:
         if self._parts is None:

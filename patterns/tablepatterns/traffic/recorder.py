@@ -54,9 +54,9 @@ class Traffic:
     >>> traffic.assert_no_scans()
     >>> traffic.assert_transactions(at_most=4)
 
-    Blocks nest: a request is recorded by every enclosing block. A block records its own task, and tasks and threads
-    that are started with its context, as `asyncio` does. Each retry of the SDK is a separate request. Keys, tokens,
-    signatures and property values other than the PartitionKey are never recorded.
+    Blocks nest: a request is recorded by every enclosing block of its task, and of threads and tasks that are started
+    with its context. Each retry of the SDK is a separate request. Keys, tokens, signatures and property values other
+    than the PartitionKey are never recorded.
 
     Not recorded are calls with their own `raw_request_hook`, clients that `connect` did not create, and, without
     `everywhere`, threads of your own pools and the SDK's parallel blob transfers. An assertion fails if requests to the
@@ -146,8 +146,6 @@ class Traffic:
 
         :param seconds: the length of an interval
         :raises BadInput: it is not above zero, or requests were dropped
-
-        Guide: choosing a PartitionKey.
         """
         if seconds <= 0:
             raise BadInput("seconds", seconds, "it must be above zero", "pass a number above zero")

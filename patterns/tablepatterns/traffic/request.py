@@ -208,9 +208,6 @@ _OURS: Final = (
 )
 # Frames below these run the event loop or the pool, and are not the source of the request
 _LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")
-_POLICIES: Final = f"{Path(azure.core.__file__).parent}/pipeline/"
-_PIPELINE: Final = 12
-"""The hook is called at least this many frames deep in the pipeline of every SDK client."""
 
 holding: ContextVar[Site | None] = ContextVar("holding", default=None)
 """The line of code that work in threads and tasks is attributed to."""
@@ -234,7 +231,7 @@ class Site(NamedTuple):
 
 def call_site() -> Site | None:
     """Return the innermost line on the stack that is not in this package, the SDK or Python's library."""
-    frame: FrameType | None = _start()
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         name = frame.f_code.co_filename
         if kind := _kind(name):
@@ -243,16 +240,6 @@ def call_site() -> Site | None:
             return Site(name, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return holding.get()
-
-
-def _start() -> FrameType:
-    """Return the frame to begin with: in the SDK's pipeline, if there is one, since looking at frames takes time."""
-    get = sys._getframe  # pyright: ignore[reportPrivateUsage]
-    try:
-        frame = get(_PIPELINE)
-    except ValueError:
-        return get(1)
-    return frame if frame.f_code.co_filename.startswith(_POLICIES) else get(1)
 
 
 @cache

@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from support.archive_moves import KEY, PLACES, Work, place, worker_of
-from support.queue_workers import queue_names
 from tablepatterns import Archive, EntitySet
-
-
-@pytest.fixture
-def queue_name(backend: Any, storage: Any) -> Iterator[str]:
-    with queue_names(backend, storage) as names:
-        yield names()
 
 
 @pytest.fixture

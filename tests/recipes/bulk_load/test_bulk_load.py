@@ -151,12 +151,11 @@ async def test_what_the_input_raises_stops_the_load_and_can_be_resumed(
 @pytest.mark.parametrize(
     "options", [{"max_concurrency": 0}, {"window": 0}, {"max_per_second": 0}, {"max_per_second": -1.0}]
 )
-async def test_numbers_that_cannot_be_are_rejected(employees: Any, options: dict[str, Any]) -> None:
+async def test_numbers_and_modes_that_cannot_be_are_rejected(
+    employees: Any, engine: Engine, options: dict[str, Any]
+) -> None:
     with pytest.raises(BadInput, match=next(iter(options))):
         BulkLoad(employees, **options)
-
-
-async def test_an_unknown_mode_is_rejected(employees: Any, engine: Engine) -> None:
     with pytest.raises(BadInput, match="it must be 'insert' or 'insert_or_replace'"):
         await BulkLoad(employees).load(staff(1), mode="upsert")
     assert engine.ledger.totals.requests == 0
@@ -289,28 +288,23 @@ async def test_partitions_are_written_at_once_but_never_two_transactions_of_one(
 
 
 @pytest.mark.guide("G-108")
-@pytest.mark.parametrize("max_concurrency", [1, 3])
-async def test_requests_are_paced(backend: Any, engine: Engine, table_name: str, max_concurrency: int) -> None:
+@pytest.mark.parametrize(
+    ("max_concurrency", "mode", "count", "requests"),
+    [(1, "insert", 550, 12), (3, "insert", 550, 12), (1, "insert_or_replace", 10, 6)],
+    ids=["writes", "concurrent writes", "reads"],
+)
+async def test_requests_are_paced(
+    backend: Any, table_name: str, max_concurrency: int, mode: str, count: int, requests: int
+) -> None:
     start = datetime(2014, 8, 22, tzinfo=timezone.utc)
     engine = Engine(clock=Clock(start))
     employees = employees_of(backend.connect(engine), table_name)
     await employees.table.create()
+    load = BulkLoad(employees, max_concurrency=max_concurrency, max_per_second=4)
     with engine.ledger.span() as span:
-        await BulkLoad(employees, max_concurrency=max_concurrency, max_per_second=4).load(staff(550, departments=3))
+        await load.load(staff(count, departments=3), mode=mode)
     seconds = [(record.moment.datetime() - start).total_seconds() for record in span.records]
-    assert len(seconds) == 12
-    assert seconds[-1] >= 11 / 4
+    assert len(seconds) == requests
+    assert seconds[-1] >= (requests - 1) / 4
     if max_concurrency == 1:
-        assert seconds == [number / 4 for number in range(12)]
-
-
-@pytest.mark.guide("G-108")
-async def test_reads_are_paced_too(backend: Any, engine: Engine, table_name: str) -> None:
-    start = datetime(2014, 8, 22, tzinfo=timezone.utc)
-    engine = Engine(clock=Clock(start))
-    employees = employees_of(backend.connect(engine), table_name)
-    await employees.table.create()
-    with engine.ledger.span() as span:
-        await BulkLoad(employees, max_concurrency=1, max_per_second=4).load(staff(10), mode="insert_or_replace")
-    assert len(span.records) == 11
-    assert (engine.clock.now().datetime() - start).total_seconds() == 10 / 4
+        assert seconds == [number / 4 for number in range(requests)]

@@ -13,6 +13,7 @@ from support.unreliable_transport import connect_unreliable
 from tablepatterns import BulkLoad, EntitySet, Key
 from tablepatterns.entity_set.derived import Change, Derived
 from tablepatterns.errors import DuplicateIndexValue, EntityAlreadyExists, LoadInterrupted, TooMuchContention
+from tablepatterns.recipes.bulk_load.bulk_load import KeyDigest, LoadPosition
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
 from tablepatterns_engine.account import Engine
@@ -48,6 +49,23 @@ async def test_an_equal_entity_is_a_conflict_too_unless_a_load_is_resumed(employ
         await BulkLoad(employees).load(staff(3))
     loaded = await BulkLoad(employees).load(staff(3), resume=stop.value.token)
     assert (loaded.entities, loaded.already_stored, loaded.transactions) == (3, 1, 1)
+
+
+@pytest.mark.parametrize("spacing", [1, 3, 60])
+async def test_stored_entities_are_looked_up_in_ranges(
+    plain: Any, engine: Engine, table_name: str, spacing: int
+) -> None:
+    """Other rows between them cost more reads, but no more than a point query for each entity."""
+    stored = [jones(Department="D0", EmployeeId=number) for number in range(40 * spacing)]
+    await BulkLoad(plain).load(stored)
+    wanted = [*stored[::spacing], jones(Department="D0", EmployeeId=90_000)]
+    digest = KeyDigest(table_name.lower(), BY_ID.partition_template, BY_ID.row_template)
+    with engine.ledger.span() as span:
+        loaded = await BulkLoad(plain).load(reversed(wanted), resume=LoadPosition(digest.text()).text())
+    assert (loaded.entities, loaded.already_stored, loaded.transactions) == (41, 40, 1)
+    # The first transaction fails
+    reads = sum(span.totals.by_operation.values()) - 2
+    assert reads == {1: 1, 3: 2, 60: 21}[spacing]
 
 
 async def test_insert_or_replace_replaces_entities_with_their_copies(
@@ -113,7 +131,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
 
     mine = employees_of(connect_unreliable(backend, engine, interfere), table_name)
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
-        await BulkLoad(mine).load(staff(2), mode="insert_or_replace")
+        await BulkLoad(mine).load(staff(2), mode="insert_or_replace", retry_for=1)
     assert isinstance(stop.value.__cause__, TooMuchContention)
 
 

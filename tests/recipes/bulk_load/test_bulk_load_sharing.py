@@ -147,7 +147,8 @@ async def test_a_replaced_entity_leaves_its_list_and_its_part_of_the_total(
     with engine.ledger.span() as span:
         loaded = await BulkLoad(employees).load(moved, mode="insert_or_replace")
     assert loaded.transactions == 2
-    assert span.totals.by_operation["QueryEntity"] == 120 + 5
+    # The entities are read in one range, and what they share row by row
+    assert dict(span.totals.by_operation) == {"Transaction": 2, "QueryEntities": 1, "QueryEntity": 5}
     await check(storage, table_name, staff(60) + moved)
 
 
@@ -243,7 +244,7 @@ async def test_a_load_that_loses_every_race_gives_up(backend: Any, engine: Engin
         table_name,
     )
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
-        await BulkLoad(mine).load(staff(2))
+        await BulkLoad(mine).load(staff(2), retry_for=1)
     assert isinstance(stop.value.__cause__, TooMuchContention)
 
 
@@ -285,12 +286,7 @@ MANAGER = CopiedFields(
 
 
 def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
-    by_team = EntitySet(
-        storage,
-        table,
-        BY_ID,
-        derived=[MANAGER],
-    )
+    by_team = EntitySet(storage, table, BY_ID, derived=[MANAGER])
     return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 

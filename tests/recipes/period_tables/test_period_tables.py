@@ -103,15 +103,18 @@ def test_an_invalid_table_prefix_is_rejected(name: str, error: type[Exception]) 
         logins_of(connect(), name)
 
 
-def test_the_factory_must_return_a_set_of_the_given_table() -> None:
+def test_the_factory_must_return_a_set_of_the_given_account_and_table() -> None:
     storage = connect()
     always_one = EntitySet(storage, "Logins", BY_MOMENT)
     wide: Any = lambda account, table: WideEntity(account, table, Key("{Host}", "cpu"))  # noqa: E731
     rule = "it returned a WideEntity, and must return an EntitySet or a DataSeries"
     with pytest.raises(BadDesign, match=rule):
         PeriodTables(storage, "Points", Period.DAY, factory=wide)
-    with pytest.raises(BadDesign, match="use the table name that the factory receives"):
-        PeriodTables(storage, "Logins", Period.DAY, factory=lambda account, table: always_one)
+    elsewhere: Any = lambda account, table: EntitySet(connect(), table, BY_MOMENT)  # noqa: E731
+    other_table: Any = lambda account, table: always_one  # noqa: E731
+    for make in (other_table, elsewhere):
+        with pytest.raises(BadDesign, match="use the account and the table name that the factory receives"):
+            PeriodTables(storage, "Logins", Period.DAY, factory=make)
     with pytest.raises(BadDesign, match="use the same field"):
         PeriodTables(storage, "Logs", Period.DAY, factory=lambda on, table: LogTail(on, table, "{User}", at="Noted"))
 

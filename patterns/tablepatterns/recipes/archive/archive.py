@@ -62,9 +62,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     Use it to keep the active table small, such as when former employees leave it but must still be found. No entity
     group transaction spans tables, so `archive` queues a message and a `Worker` moves the entity.
 
-    Consistency: eventual. The entity is always in at least one place, and no concurrent change is lost. If a worker
-    crashes at any point, the next delivery of the message completes the move; if the move is impossible, the message
-    goes to the poison queue. How this works, with children, and what a late message or a concurrent delete does:
+    Consistency: eventual. The entity is always in at least one place, and no concurrent change is lost. If the move is
+    impossible, the message goes to the poison queue. How this works, with children, and what can go wrong:
     docs/patterns/archive.md.
 
     Cost: one move, by a worker 3 table + 2 queue transactions, equivalent to 25 table operations: receive, read,
@@ -166,9 +165,8 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     async def restore(self, entity: E | Mapping[str, Any]) -> str:
         """Request that an entity be moved back with its children, and return the id of the message.
 
-        Nothing is overwritten: if the set has a different entity with this key, the message goes to the poison queue,
-        and both stay. If a child has one, the parent is then in both places: delete one of the two, and call `restore`
-        again.
+        Nothing is overwritten: if the set has a different entity with this key, or with that of a child, the message
+        goes to the poison queue: delete one of the two, and call `restore` again.
 
         Cost: 1 queue transaction, equivalent to 11 table operations.
 

@@ -31,8 +31,8 @@ _DELETED_TOGETHER: Final = 100
 class BlobLog(Pattern[Account_co]):
     r"""Keep log data in blobs, and read it by time span and level.
 
-    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
-    time make one hot partition, and keys by source make each such read a scan.
+    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06, which make one hot
+    partition of a table, or each read a scan.
 
     A blob, such as `queue/2014/07/31/1800/000001.log`, holds entries of one hour, and has their time span and levels in
     its metadata. A line is an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes.
@@ -49,8 +49,8 @@ class BlobLog(Pattern[Account_co]):
     ['minute 5']
 
     Consistency: once `flush` has returned, or `append` with `write_through`, an entry is read exactly once, in time
-    order, even if a response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and
-    `flush_bytes`. There is no background thread: only `append` checks `flush_age`. More: docs/patterns/blob_log.md.
+    order. A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There is no
+    background thread: only `append` checks `flush_age`. More: docs/patterns/blob_log.md.
 
     Cost: `flush` 1 blob write transaction, equivalent to 139 table operations, for each hour and 4 MiB; the first of an
     hour 2 blob write transactions, equivalent to 278 table operations, and three more while others began blobs in the
@@ -184,10 +184,9 @@ class BlobLog(Pattern[Account_co]):
     ) -> AsyncIterator[LogEntry]:
         """Yield the entries from `earliest` to `latest`, both included, in time order.
 
-        Entries in a buffer, this object's included, are not read. Blobs whose metadata rules out a match are not
-        opened. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list transactions, equivalent to
-        150 table operations, for an hour of one blob; else a list for each hour, or each whole day, month or year, and
-        a read for each 4 MiB of each blob that is opened.
+        Entries in a buffer are not read. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list
+        transactions, equivalent to 150 table operations, for an hour of one blob; else a list for each hour, or each
+        whole day, month or year, and a read for each 4 MiB of each blob whose metadata allows a match.
 
         :param earliest: an aware datetime
         :param latest: an aware datetime; None for now, by the account's clock
@@ -212,9 +211,8 @@ class BlobLog(Pattern[Account_co]):
     async def drop_before(self, moment: datetime) -> int:
         """Delete the blobs of all hours that ended by `moment`, and return how many.
 
-        The hour that contains `moment` is kept. If entries of a deleted hour are written later, the hour starts again.
-        Cost: 1 blob list + 1 blob delete transactions, equivalent to 139 table operations, for one blob; a list for
-        each 5,000 blobs, and deletions are free.
+        The hour that contains `moment` is kept. Cost: 1 blob list + 1 blob delete transactions, equivalent to 139 table
+        operations, for one blob; a list for each 5,000 blobs, and deletions are free.
 
         :param moment: an aware datetime
         :raises BadInput: it has no time zone
@@ -295,16 +293,15 @@ class BlobLogHandler(logging.Handler):
     [('WARNING', 'order 4711 is late'), ('ERROR', 'order 4712 is lost')]
     >>> logger.removeHandler(handler)
 
-    An entry has the record's level name (or `Level 35` if the name is not valid in a log), the text that the handler's
-    formatter returns, tracebacks included, and the field `logger`. Its instant comes from the clock of the log's
-    account.
+    An entry has the record's level name, the text that the handler's formatter returns, tracebacks included, the field
+    `logger`, and an instant of the clock of the log's account.
 
-    The handler is thread-safe. `logging.shutdown`, which Python calls at exit, writes the buffer. Records of the Azure
-    SDK (`azure` and below), and records that a thread logs while the handler writes, are left out, since logging them
-    would produce more of them. Errors go to `handleError`, as in `logging`, and are never raised.
+    The handler is thread-safe. Records of the Azure SDK (`azure` and below), and those that a thread logs while the
+    handler writes, are left out. Errors go to `handleError`, as in `logging`, and are never raised.
 
-    Nothing is written in the background, so a record below `flush_level`, and those of a failed write, wait in the
-    buffer for the next one. If threads must not wait for the network, put a `logging.handlers.QueueHandler` in front.
+    Records below `flush_level`, and those of a failed write, wait in the buffer for the next write; `logging.shutdown`,
+    which Python calls at exit, writes it. If threads must not wait for the network, put a
+    `logging.handlers.QueueHandler` in front.
 
     Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
 

@@ -26,17 +26,7 @@ from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
-from .plan import (
-    STALE_ROW_ERRORS,
-    Chunk,
-    LoadStopped,
-    Mode,
-    PartitionPlan,
-    PlannedEntity,
-    Planner,
-    RowCache,
-    at_input,
-)
+from .plan import STALE_ROW_ERRORS, Chunk, LoadStopped, Mode, PartitionPlan, PlannedEntity, Planner, RowCache, at_input
 
 _VERSION = 1
 _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
@@ -70,14 +60,14 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     PartitionKey for the fewest transactions.
 
     Consistency: each chunk is one entity group transaction, with entities and their derived rows; the load as a whole
-    is not atomic. The entities of a partition are written in input order, and a window is validated before any of it is
-    sent. After an error, resume from the error's token; after a crash, from that of a saved progress report. Nothing is
-    written twice.
+    is not atomic. A window is validated before any of it is sent. After an error, resume from the error's token; after
+    a crash, from that of a saved progress report. Nothing is written twice.
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.
-    `insert_or_replace` reads each entity first if the set has derived data. After a lost race, and on resuming for each
-    chunk with an unknown outcome, 1 failed transaction, and up to 1 point query for each entity and shared row.
+    `insert_or_replace` reads the entities first if the set has derived data, in ranges of up to 500. After a lost race,
+    and on resuming for each chunk with an unknown outcome, 1 failed transaction, the same reads, and up to 1 point
+    query for each shared row.
 
     :param entity_set: the set to load
     :param max_concurrency: how many partitions are written at a time
@@ -244,8 +234,11 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
+        groups = map(run.planner.stored_rows, run.planner.groups(plans))
+        found = await self.account.gather(*groups, max_concurrency=self.max_concurrency)
+        rows = {key: row for group in found for key, row in group.items()}
         replanned = await self.account.gather(
-            *(run.planner.replan(plan) for plan in plans), max_concurrency=self.max_concurrency
+            *(run.planner.replan(plan, rows.get(plan.key)) for plan in plans), max_concurrency=self.max_concurrency
         )
         for before, after in zip(plans, replanned, strict=True):
             if after is None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, Final, Literal
 
 from ... import limits
-from ...edm import value_size
+from ...edm import key_order, value_size
 from ...entity import Entity, identify, same_value
 from ...entity_set.commit import Step, Write, all_steps, join_steps, own_steps
-from ...entity_set.derived import Index, Keys, LookedUpFields
+from ...entity_set.derived import Index, Keys, LookedUpFields, keys_of
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import primary_layout
+from ...entity_set.internals import entity_of
 from ...entity_set.pending import Pending
 from ...entity_set.row_store import RowReader
 from ...errors import (
@@ -28,11 +28,15 @@ from ...errors import (
     EntityNotFound,
     ReferenceNotFound,
 )
+from ...filters import prop
 from ...rate_limit import Pace
-from ...recipe import Account
+from ...recipe import Account, keeps_key_order
 from ...sdk.operation import Operation, check_transaction
+from ...sdk.paging import first_rows
 
 Mode = Literal["insert", "insert_or_replace"]
+_MOST_OF_A_RANGE: Final = 500
+"""How many entities are looked up by one range query."""
 
 
 class PlannedEntity:
@@ -177,13 +181,40 @@ class Planner:
                     if first != plan.position:
                         raise LoadStopped(_repeated(step.operation.key, step.owner, first), plan.position)
 
-    async def replan(self, plan: PlannedEntity) -> PlannedEntity | None:
-        """Plan the write of an entity on what is stored; None if a resumed load finds it stored with equal fields."""
+    def groups(self, plans: Sequence[PlannedEntity]) -> Iterator[list[PlannedEntity]]:
+        """Yield entities in groups whose stored rows can be read together."""
+        most = _MOST_OF_A_RANGE if keeps_key_order(self._entity_set.account) else 1
+        ordered = sorted(plans, key=lambda plan: key_order(plan.key))
+        for _, partition in groupby(ordered, lambda plan: plan.key[0]):
+            waiting = [*partition]
+            for start in range(0, len(waiting), most):
+                yield waiting[start : start + most]
+
+    async def stored_rows(self, plans: Sequence[PlannedEntity]) -> dict[Keys, Entity]:
+        """Return the rows that exist of entities of one group, by their keys.
+
+        Cost: 1 transaction for up to 1,000 rows in the range of their keys, and at most about 1 for each entity.
+        """
+        table, rows = self._entity_set.table, dict[Keys, Entity]()
+        waiting, size = [plan.key for plan in plans], 2 * len(plans)
+        while waiting:
+            await self._pace.turn()
+            first, last = waiting[0], waiting[-1]
+            if first == last:
+                row = await table.get(*first)
+                return rows if row is None else {**rows, first: row}
+            where = (prop("PartitionKey") == first[0]) & (prop("RowKey") >= first[1]) & (prop("RowKey") <= last[1])
+            found = await first_rows(table, size, where, select=None, choose=lambda row: row)
+            rows |= {keys_of(row): row for row in found}
+            reached = key_order(keys_of(found[-1]) if len(found) == size else last)
+            # Rows of other entities may be between them
+            waiting = [key for key in waiting if key_order(key) > reached]
+        return rows
+
+    async def replan(self, plan: PlannedEntity, row: Entity | None) -> PlannedEntity | None:
+        """Plan the write of an entity on its stored row; None if a resumed load finds it stored with equal fields."""
         position, fields = plan.position, plan.fields
-        if not self.looks_up:
-            return await self.new(position, fields)
-        await self._pace.turn()
-        stored = await self._entity_set.get(**primary_layout(self._entity_set).key_fields(fields))
+        stored = None if row is None else await entity_of(self._entity_set, row)
         if stored is None:
             return await self.new(position, fields)
         if self._may_be_stored:
@@ -323,7 +354,8 @@ class PartitionPlan:
     async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
         current = entity
         if not self._written.isdisjoint(entity.rows):
-            current = await self._planner.replan(entity) or entity
+            rows = await self._planner.stored_rows([entity]) if self._planner.looks_up else {}
+            current = await self._planner.replan(entity, rows.get(entity.key)) or entity
         steps = current.steps
         if self._planner.sharing:
             steps = await all_steps(pending, current.write, steps)

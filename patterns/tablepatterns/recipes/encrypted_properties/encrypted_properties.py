@@ -153,13 +153,12 @@ class EncryptedProperties(PropertyMapping):
     (<class 'bytes'>, <class 'bytes'>)
 
     Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
-    key-encryption key, in the property `EncryptedWith`. A large value that did not change stays in its blob, under its
-    own key. Values keep their types; indexes copy the ciphertext. A ciphertext is bound to its table, entity and
-    property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing plaintext.
+    key-encryption key, in the property `EncryptedWith`. Values keep their types; indexes copy the ciphertext. If a
+    ciphertext was moved, altered or removed, reading raises `DecryptionFailed`, without showing plaintext.
 
-    Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected,
-    since it would leave properties under the old content key. A plain value in a declared property is accepted unless
-    `require` is set. What encryption does not hide: docs/patterns/encrypted_properties.md.
+    Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected. A
+    plain value in a declared property is accepted unless `require` is set. What encryption does not hide:
+    docs/patterns/encrypted_properties.md.
 
     Cost: no storage transactions. One operation of the key per entity written or read, two if a large value stays in
     its blob, which are requests for a key in a vault. A property takes 33 bytes more than its value in UTF-8, and

@@ -44,7 +44,7 @@ class KeyRotation(Pattern[Account_co]):
     """Re-encrypt entities under the current key, so that an old key can be retired.
 
     Use it when a key is old or may have leaked. First deploy the new key in front of the old one to every writer; then
-    call `rotate`, then `in_use`. Retire the old key once `in_use` no longer counts it.
+    call `rotate`. Retire the old key once `in_use` no longer counts it.
 
     >>> from tablepatterns import EntitySet, Key, LocalKey, connect
     >>> old, new = LocalKey.generate("1"), LocalKey.generate("2")
@@ -60,9 +60,9 @@ class KeyRotation(Pattern[Account_co]):
     >>> rotation.in_use()
     {'2': 1}
 
-    Consistency: each entity is read and conditionally written with its derived data, so no concurrent change is lost.
-    Current entities are skipped, so you may repeat an interrupted rotation, or resume it with its token. Newly declared
-    properties and a new key for blind indexes are applied too. Copies in other partitions are eventually consistent.
+    Consistency: each entity is written with its derived data on condition of what was read, so no concurrent change is
+    lost. Current entities are skipped, so you may repeat an interrupted rotation. Newly declared properties and a new
+    key for blind indexes are applied too.
 
     Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is rewritten, besides the cost
     of its derived data. Large values go to new blobs. Wide entities take 1 more each, to read their parts.

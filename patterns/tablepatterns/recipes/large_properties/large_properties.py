@@ -69,12 +69,11 @@ class LargeProperties(PropertyMapping):
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
     A value of more than `above` bytes goes to a block blob, and so do the largest other values if the entity would
-    exceed 1 MiB. The property then holds the blob's address, in which an id is new for each write.
+    exceed 1 MiB. The property then holds the blob's address, which is new for each write.
 
-    Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So
-    every address has its blob, even if a writer crashed, and a reader of an old row finds the old value.
-    `LargePropertyStore.collect_orphans` deletes unused blobs; who is slower than its grace gets `LargeValueMissing`, as
-    does a reader of another entity's address. Other programs must not write blobs under the table's name in this
+    Consistency: the blob is written before the entity, and never overwritten. So every address has its blob, and a
+    reader of an old row finds the old value. `LargePropertyStore.collect_orphans` deletes unused blobs; who is slower
+    than its grace gets `LargeValueMissing`. Other programs must not write blobs under the table's name in this
     container.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, equivalent to 140 table operations; `get` 1

@@ -95,10 +95,9 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     CollectionReport(seen=1, marked=0, deleted=1)
     CollectionReport(seen=0, marked=0, deleted=0)
 
-    Consistency: a collection marks a blob as an orphan, with an empty blob `....orphan`, if it is older than the grace
-    and its address is not in its entity. A later one deletes both once the mark is older than the grace too. Several
-    may run at once, and after a crash the next one continues. Blobs of undeclared properties, and of entities with
-    other keys, are not touched.
+    Consistency: a collection marks an unused blob that is older than the grace, and a later one deletes it once the
+    mark is older than that too. Several may run at once. Blobs of undeclared properties, and of entities with other
+    keys, are not touched.
 
     Call `collect_orphans` every day or so, with a grace longer than any writer takes from the first blob to the entity,
     any reader from the entity to the last blob, and any index in another partition to become consistent.

@@ -44,9 +44,9 @@ _SETTINGS = "_spread"
 class PartitionSpread(SetCalls[Account_co, E]):
     """Spread a hot partition's entities over several partitions, and read them as one.
 
-    Use it for data that is written at one end, such as log entries by the hour: with the hour as the PartitionKey, all
-    current writes go to one partition, which one node serves (the prepend/append anti-pattern). If queries rule out a
-    key that spreads by itself, such as department and employee, put a bucket in front of the PartitionKey.
+    Use it for data that is written at one end, such as log entries by the hour: with the hour as the PartitionKey, one
+    node serves all current writes (the prepend/append anti-pattern). Prefer a key that spreads by itself, such as
+    department and employee, if queries allow it.
 
     >>> from datetime import datetime, timezone
     >>> from tablepatterns import Key, connect
@@ -60,13 +60,12 @@ class PartitionSpread(SetCalls[Account_co, E]):
     >>> [(event["EventId"], event.partition_key) for event in events.take(3, Hour=hour)]
     [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
 
-    The PartitionKey is your template after `{Bucket:02d}_`, so the partitions of one hour are not adjacent. The bucket
-    is a hash of key fields: a point query still finds an entity, and keys stay unique. Every entity has it as a field.
+    The PartitionKey is your template after `{Bucket:02d}_`. The bucket is a hash of key fields: a point query still
+    finds an entity, and keys stay unique. Every entity has it as a field.
 
-    Consistency: reads return the entities of all buckets in RowKey order. The table stores its bucket settings
-    (PartitionKey `_spread`); different settings raise `BadDesign` before any write. An entity group transaction cannot
-    span buckets, so set `by` to fields that entities which change together share. Writes made without `entity_set`,
-    such as by an `EntityGroupTransaction` on the table, are not checked.
+    Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings (PartitionKey
+    `_spread`); different ones raise `BadDesign` before any write. A transaction cannot span buckets: set `by` to fields
+    that entities which change together share.
 
     To change the number of buckets, load what `scan` yields into another table with `BulkLoad`.
 
@@ -75,8 +74,8 @@ class PartitionSpread(SetCalls[Account_co, E]):
     sets their field for the bucket.
 
     Cost in storage transactions: that of the set; `take` and `latest` 1 per bucket for up to 1,000 entities; a range 1
-    per bucket, and 1 per further page of up to 1,000. If the fields of `by` are all known, only one bucket is read.
-    Each object takes 1 more before its first request, and 1 more to store the settings of a new table.
+    per bucket, and 1 per further page. If the fields of `by` are all known, only one bucket is read. Each object takes
+    1 more before its first request, and 1 more to store the settings of a new table.
 
     :param key: the key of the entities, without the bucket
     :param buckets: the number of partitions; divide the peak write rate by what one partition can take
@@ -116,8 +115,10 @@ class PartitionSpread(SetCalls[Account_co, E]):
         spread = Key(template, key.row_template, max_units=key.max_units)
         spread_set: Any = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
         inner = cast("EntitySet[Account_co, Any]", spread_set)
-        if not isinstance(spread_set, EntitySet) or inner.key != spread:
-            raise BadDesign("factory", inner, f"it must return a set with the key {spread}", "use the given key")
+        is_set = isinstance(spread_set, EntitySet)
+        if not is_set or (inner.account, inner.table.name, inner.key) != (account, table, spread):
+            rule = f"it must return a set of the table {table!r} of {account!r} with the key {spread}"
+            raise BadDesign("factory", inner, rule, "use the account, the table and the key that the factory receives")
         adapter = adapter_or_none(inner)
         self._layer = None if adapter is None else ModelLayer(adapter, self)
         self.entity_set: EntitySet[Account_co] = inner.without_model()
@@ -158,7 +159,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         :param partition: a value for every field of the PartitionKey, without the bucket
         :raises BadInput: the RowKey does not start with an instant that sorts newest first
 
-        The other parameters are those of `LogTail.latest`. Guide: log tail pattern.
+        The other parameters are those of `LogTail.latest`.
         """
         first = self.key.row_template.partition("}")[0]
         if not first.endswith(":inverted"):
@@ -345,8 +346,8 @@ class SpreadTable(Table):
 class Buckets:
     """Compute an entity's bucket from the values of some key fields.
 
-    Programs in other languages can compute it too: format each value as in the key, join them with NUL, encode as
-    UTF-8, and take SHA-256. The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
+    Programs in other languages: format each value as in the key, join them with NUL, encode as UTF-8, and take SHA-256.
+    The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
 
     >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
     >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})

@@ -26,16 +26,7 @@ from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired, locat
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
-from ...recipe import (
-    Account,
-    Account_co,
-    SetProfile,
-    check_key_order,
-    recipe,
-    set_profile_of,
-    stream,
-    table_names,
-)
+from ...recipe import Account, Account_co, SetProfile, check_key_order, recipe, set_profile_of, stream, table_names
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
 from ..log_tail import LogTail
@@ -70,23 +61,21 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     [30, 31]
 
     Each table holds one set, created by `factory`, and is named after the prefix and the period: `Logins20140731`. All
-    current writes go to one table, so start the PartitionKey with a field that spreads them, such as the user. If the
-    set is a `DataSeries`, `of(moment)` sets and reads the points of one period, and `preceding` reads the last points
-    across tables.
+    current writes go to one table, so start the PartitionKey with a field that spreads them. If the set is a
+    `DataSeries`, `of(moment)` sets and reads the points of one period, and `preceding` the last points across tables.
 
-    It has the calls of an `EntitySet` that read or write entities. Give the instant among the fields of a key: it
-    determines the table. Those without a key, such as `take` and `scan`, read the tables one after the other. `insert`
-    sets the instant if it is missing, and appends to a `LogTail` with a new id. For pages, transactions, lists and
-    totals use `of(moment)`. Entities are taken and returned as they are stored, and must fit the model of the set.
+    It has the calls of an `EntitySet` that read or write entities; for pages, transactions, lists and totals use
+    `of(moment)`. The instant is among the fields of a key, and determines the table; `insert` sets it if it is missing.
+    Calls without a key, such as `take` and `scan`, read the tables one after the other. Entities are taken and returned
+    as they are stored, and must fit the model of the set.
 
-    Consistency: an entity is written only to the table of its period. Whether a period has expired depends only on the
-    clock and `retention`. Expired periods reject writes, are skipped by reads, and their table names are never reused.
-    Other tables are never touched, even if their names have the same prefix. A missing table, or one that is being
-    deleted, reads as empty. Writes without these sets, such as by an `EntityGroupTransaction`, are not checked.
+    Consistency: an entity is written only to the table of its period. Expired periods, which depend only on the clock
+    and `retention`, reject writes and are skipped by reads; their table names are never reused. Other tables are never
+    touched. Writes without these sets, such as by an `EntityGroupTransaction`, are not checked.
 
     Cost in storage transactions: a write or `get` 1, and 2 more for the first write of a period; `drop` 1;
-    `drop_expired` 1 to list the tables and 1 per table; `range`, `latest` and `search` 1 to list the tables (per 1,000)
-    and the reads of each table. A time span within one period needs no list.
+    `drop_expired`, `range`, `latest` and `search` 1 to list the tables (per 1,000), and that of each table. A time span
+    within one period needs no list.
 
     >>> from tablepatterns import DataSeries
     >>> def hours(account, table):
@@ -153,8 +142,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     def of(self, place: datetime | Ticks | Mapping[str, Any]) -> Set_co:
         """Return the set of one period, without sending a request.
 
-        Use it for everything else that the set can do. The set of an expired period can be read while its table exists;
-        writes raise `PeriodExpired`.
+        Use it for everything else that the set can do. The set of an expired period can be read, and rejects writes.
 
         :param place: an aware datetime, `Ticks`, or an entity with the field `at`
         :raises BadKey: it is not an instant
@@ -194,9 +182,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if not isinstance(period_set, (EntitySet, DataSeries)):
             rule = f"it returned a {type(period_set).__name__}, and must return an EntitySet or a DataSeries"
             raise BadDesign("factory", period_set, rule, "return EntitySet(account, table, key)")
-        if period_set.table.name != name:
-            rule = f"it returned a set of the table {period_set.table.name!r}, and this period's table is {name!r}"
-            raise BadDesign("factory", period_set, rule, "use the table name that the factory receives")
+        if period_set.table.name != name or period_set.account is not self.account:
+            returned = f"it returned a set of the table {period_set.table.name!r} of {period_set.account!r}"
+            rule = f"{returned}, and this period's table is {name!r} of {self.account!r}"
+            raise BadDesign("factory", period_set, rule, "use the account and the table name that the factory receives")
         if isinstance(period_set, EntitySet):
             check_within(name, period_set.derived)
             check_unnamed(period_set.table, "period tables")
@@ -331,7 +320,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         The key must not include the instant. Cost: 1 transaction to list the tables, and 1 for each, newest first,
         until it is found.
 
-        The parameters and errors are those of `get`. Guide: high volume delete pattern (finding single entities).
+        The parameters and errors are those of `get`.
         """
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
@@ -357,9 +346,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     ) -> AsyncIterator[Entity]:
         """Yield the entities of one partition from `earliest` to `latest`, both inclusive, table by table.
 
-        Within a table, entities are in key order: if the RowKey starts with the instant, all results are in time order
-        (not on the Cosmos DB Table API). Cost: 1 transaction per page of up to 1,000, at least 1 per table, and 1 to
-        list the tables if the time span covers several periods.
+        Within a table, entities are in key order. Cost: 1 transaction per page of up to 1,000, at least 1 per table,
+        and 1 to list the tables if the time span covers several periods.
 
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for no end
@@ -367,7 +355,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
         :raises BadInput: `newest_first` contradicts the order of the keys
 
-        The other parameters and errors are those of `EntitySet.range`. Guide: high volume delete pattern; range query.
+        The other parameters and errors are those of `EntitySet.range`.
         """
         backwards = self._newest_first if newest_first is None else newest_first
         if self._sorts_by_time and backwards != self._newest_first:
@@ -399,7 +387,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         :raises BadInput: the RowKey does not sort newest first, as that of a `LogTail` does
         :raises BadDesign: the account does not sort by key
 
-        The parameters are those of `LogTail.latest`. Guide: high volume delete pattern; log tail pattern.
+        The parameters are those of `LogTail.latest`.
         """
         check_least("count", count, 0)
         check_key_order(self.account, "the newest ones are the first")
@@ -423,15 +411,13 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     ) -> list[Any]:
         """Return the last `count` points of a series up to an instant, across tables, oldest first.
 
-        Use it for a chart of the last 24 hours, which start in yesterday's table. Points divide the period evenly: 24
-        points of a day are its hours. A missing point is None, and so are the points of expired periods and missing
-        tables. Cost: 1 table transaction per period.
+        Points divide the period evenly: 24 points of a day are its hours. A missing point is None. Cost: 1 table
+        transaction per period.
 
         :param fields: a value for every field of the series' key, without the instant
         :raises BadInput: the tables hold entities, or the points do not divide the period evenly
 
-        The other parameters are those of `DataSeries.preceding`. Guide: data series pattern; high volume delete
-        pattern.
+        The other parameters are those of `DataSeries.preceding`.
         """
         series_set: Inner = self._set(self.period.start(until))
         if not isinstance(series_set, DataSeries):
@@ -473,7 +459,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         Use it to archive their entities before you drop them. Cost: 1 transaction per 1,000 tables.
 
-        The parameters and errors are those of `drop_expired`. Guide: high volume delete pattern.
+        The parameters and errors are those of `drop_expired`.
         """
         if self.retention is None:
             raise BadInput("retention", None, "periods are kept indefinitely", "set a retention")
@@ -489,8 +475,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     async def drop_expired(self, now: datetime | None = None) -> list[str]:
         """Drop the tables of all expired periods, oldest first, and return their names.
 
-        Run it regularly, such as every day. It is idempotent, and several processes may run it at once. Cost: 1
-        transaction per 1,000 tables to list them, and 1 for each table dropped.
+        Run it every day; several processes may run it at once. Cost: 1 transaction per 1,000 tables to list them, and 1
+        for each table dropped.
 
         :param now: drop only what had expired at this time in the past, to allow for clock skew between writers
         :raises BadInput: the retention is indefinite, or `now` is in the future or not an instant

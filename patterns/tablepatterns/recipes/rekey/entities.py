@@ -18,14 +18,7 @@ from ...entity_set.internals import is_read_from
 from ...entity_set.model_adapter import ModelAdapter
 from ...entity_set.model_layer import ModelLayer
 from ...entity_set.shared_rows import Lists, Totals
-from ...errors import (
-    NOT_SHOWN,
-    BadFilter,
-    BadInput,
-    BadKey,
-    EntityChanged,
-    EntityNotFound,
-)
+from ...errors import NOT_SHOWN, BadFilter, BadInput, BadKey, EntityChanged, EntityNotFound
 from ...filters import Filter, QueryClass, comparisons
 from ...key import Key
 from ...recipe import Account, Account_co, located, recipe
@@ -80,17 +73,15 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     changes. It has all calls of an `EntitySet` that read or write entities. Those that plan a change for a transaction,
     such as `inserting`, and those that work on one table, such as `process_intents`, raise `BadInput`.
 
-    Name an entity by the fields of the old key, of the new key, or of both: the fields of the old key work until the
-    move is committed, and those of the new key once the copy is verified. With those of the primary table a read is
-    exact; with the others it takes one transaction more, and finds what the copy shows. The fields of a range choose
-    the table: all of them must be fields of one of the two keys, or of the index. Filters of `query` and `scan` cannot
-    name PartitionKey or RowKey.
+    Name an entity by the fields of the old key, which work until the move is committed, or of the new key, which work
+    once the copy is verified. A read by those of the primary table is exact; by the others it takes one transaction
+    more, and finds what the copy shows. All fields of a range must be of one of the two keys, or of the index. Filters
+    of `query` and `scan` cannot name PartitionKey or RowKey.
 
-    Entities that are read from the table of the copies may be stale, and can be written back: that takes 1 transaction
-    more, and is rejected if they have changed. An entity, an ETag or a token that was read before a change of the phase
-    is rejected with `EntityChanged` or `BadToken`, and a query that was started before the move was committed with
-    `EntityChanged`. If the copy of a new entity cannot be stored, such as without a field of the other key, the entity
-    is created, and the phase cannot be changed until `verify` finds no difference.
+    Entities that are read from the table of the copies can be written back: that takes 1 transaction more, and is
+    rejected if they have changed. What was read before a change of the phase is rejected with `EntityChanged` or
+    `BadToken`. If the copy of a new entity cannot be stored, the entity is created, and the phase cannot be changed
+    until `verify` finds no difference.
 
     Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. An
     insert 4 table + 2 queue transactions, equivalent to 26 table operations; a replace, merge, rename or delete 5 table
@@ -114,10 +105,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     @recipe
     async def create_table(self) -> bool:
-        """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions.
-
-        Guide: tables.
-        """
+        """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions."""
         created = [await entity_set.create_table() for entity_set in self._sets(State())]
         return any(created)
 

@@ -25,7 +25,7 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, se
 from ...entity_set.moves import declare_move
 from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
-from ...jobs.workers import Workers
+from ...jobs.workers import Call, OneRange, Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
@@ -109,18 +109,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     >>> move.entities.get(Department="Sales", EmployeeId=223)["Email"]
     'jonesj@contoso.com'
 
-    An entity needs the fields of both keys. An entity that lacks one, and two entities with the same new key, stay as
-    they are; `copy` and `verify` report them with their keys, and the phase cannot be changed before they are
-    corrected. Both sets may have derived data and mappings of their own; they have the same model, or none.
+    An entity needs the fields of both keys. One that lacks a field, and two with the same new key, are reported by
+    `copy` and `verify`, and the phase cannot be changed before they are corrected. Both sets may have derived data and
+    mappings of their own; they have the same model, or none.
 
-    Consistency: each entity is always complete in the primary table, and its copy is eventually consistent, as that of
-    an `InterPartitionIndex`. If any process crashes at any point, a `Worker` with this object as its handler, or the
-    next change of the phase, completes the copy; no entity is lost or duplicated. A change of the phase waits until no
-    write is in progress, while writers wait for it; if it takes longer than `max_pause`, or its process crashes,
-    writers cancel it. All writers must use `entities`: a write by another program reaches only one table, is found by
-    `verify` and corrected by `repair`, and is lost if it is made between the verification and the cut-over. A deleted
-    entity leaves a tombstone until `clean_up`, so no request of a stalled process restores it. How this works, and the
-    steps: docs/moving-to-new-keys.md.
+    Consistency: each entity is always complete in the primary table, and its copy is eventually consistent. If any
+    process crashes at any point, a `Worker` with this object as its handler, or the next change of the phase, completes
+    the copy; no entity is lost or duplicated. All writers must use `entities`: a write by another program reaches only
+    one table, and is lost if it is made between the verification and the cut-over. How this works, and the steps:
+    docs/moving-to-new-keys.md.
 
     Cost: `insert` 4 table + 2 queue transactions, equivalent to 26 table operations, until the move is committed.
     `replace` 5 table + 2 queue transactions, equivalent to 27 table operations; if the key of the copy changes, 6 table
@@ -225,8 +222,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
-
-        Guide: writing efficiently.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
@@ -241,7 +236,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        call = partial(_copy, max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(_part, work="copy", max_concurrency=max_concurrency, retry_for=retry_for)
         return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
@@ -252,11 +247,12 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         progress: RekeyProgress | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
+        workers: int | Workers | None = None,
     ) -> RekeyReport:
         """Compare each entity of the primary table with its copy, and each copy with its entity; no entity is written.
 
-        If a complete run, resumed or not, finds no difference, the phase may be changed. Each difference is checked
-        again before it is reported; a write in progress may be reported, and be copied seconds later.
+        If a complete run, resumed or not, finds no difference, the phase may be changed. A write in progress may be
+        reported, and be copied seconds later.
 
         Cost: 1 transaction for each page of 1,000 rows of both tables, 2 for each entity, 4 more for each difference,
         and 5 in all to keep the result.
@@ -265,9 +261,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is committed, or a number is not above zero
         :raises RekeyNotReady: the phase is being changed
 
-        The other parameters and errors are those of `copy`. Guide: eventually consistent transactions.
+        The other parameters and errors are those of `copy`.
         """
-        return await self._compare(Pool(self.account, max_per_second, max_concurrency), resume, progress)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
+        call = partial(_part, work="verify", max_concurrency=max_concurrency)
+        return await self._compare(pool, resume, progress, shared, call)
 
     @recipe
     async def repair(
@@ -279,12 +277,12 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
+        workers: int | Workers | None = None,
     ) -> int:
         """Correct the copies in a report, and return how many that were; then verify again.
 
-        The primary table decides: copies of no entity are deleted. Before you repair after the cut-over, make sure that
-        no program still writes the old table. Entities without a key in the other table, and those that share one, are
-        left as they are: change them.
+        The primary table decides: copies of no entity are deleted. Entities without a key in the other table, and those
+        that share one, are left as they are: change them.
 
         Cost: about 8 transactions for each copy.
 
@@ -293,10 +291,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param max_per_second: how many copies a second, evenly spaced; None for no limit
         :raises BadInput: the move is committed, or a number is not above zero
 
-        The errors are those of `copy`, as are the other parameters. Guide: eventually consistent transactions.
+        The errors are those of `copy`, as are the other parameters.
         """
-        pool = Pool(self.account, max_per_second, max_concurrency)
+        pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
+        call = partial(_part, work="repair", max_concurrency=max_concurrency, retry_for=retry_for)
 
         async def correct(report: RekeyReport) -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -315,14 +314,13 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if report is not None:
             await correct(report)
             return len(report.repairable)
-        return len((await self._compare(pool, resume, progress, correct)).repairable)
+        return len((await self._compare(pool, resume, progress, shared, call, correct)).repairable)
 
     @recipe
     async def cut_over(self) -> RekeyStatus:
         """Make the new table the primary one, and the old one its copy. Writers wait, usually for less than a second.
 
-        It first waits for messages of writes in progress, for at most one lease, while writers continue. Run it again
-        after a crash. If it fails, writers continue in the phase before.
+        If it fails, writers continue in the phase before; run it again, as after a crash.
 
         Cost: 3 table + 5 queue transactions, equivalent to 59 table operations, and more for each message that is still
         to be processed.
@@ -330,8 +328,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises RekeyNotReady: `verify` has not found both tables equal, or a write since could not be copied; messages
             are on the poison queue, or were not processed within `max_pause`; or writers have canceled the change
         :raises BadInput: the move is committed
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.CUTTING_OVER, Phase.CUT_OVER)
 
@@ -340,8 +336,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """Make the old table the primary one again, with all writes since the cut-over.
 
         It also ends a cut-over that was interrupted. Cost and errors are those of `cut_over`.
-
-        Guide: eventually consistent transactions.
         """
         return await self._switch(Phase.ROLLING_BACK, Phase.COPYING)
 
@@ -352,8 +346,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         It waits `refresh` seconds first, so that no process still reads the old table. Cost: 5 transactions.
 
         :raises BadInput: the new table is not the primary one
-
-        Guide: eventually consistent transactions.
         """
 
         async def attempt() -> State:
@@ -377,9 +369,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     ) -> int:
         """Delete the entities of the old set with their derived rows, and the queue; return how many entities.
 
-        It waits until no write from before `commit` is in progress. Run it again after `RekeyStatus.fenced_until`, to
-        remove the tombstones of the new table; then programs may use the new set without the move. The phase stays
-        stored, for programs that still declare the move.
+        Run it again after `RekeyStatus.fenced_until`, to remove the tombstones of the new table; then programs may use
+        the new set without the move. The phase stays stored, for programs that still declare the move.
 
         Cost: 1 transaction for each page of up to 1,000 rows of the old table, and that of `delete` for each entity and
         each tombstone; 1 for the old table with `drop_table`.
@@ -389,7 +380,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :raises BadInput: the move is not committed, or the table that would be dropped is also the new one
         :raises RekeyNotReady: writes are still in progress after `max_pause`
 
-        The other parameters are those of `copy`. Guide: high volume delete pattern.
+        The other parameters are those of `copy`.
         """
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
@@ -436,7 +427,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Use it in tests and small programs; in production run a `Worker` with this object as its handler. Cost: a
         receive for each 32 messages and one more, and for each message its copies and its deletion.
 
-        The parameters are those of `EntitySet.process_intents`. Guide: eventually consistent transactions.
+        The parameters are those of `EntitySet.process_intents`.
         """
         return await self._writer.process_messages(lease)
 
@@ -487,10 +478,16 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         pool: Pool,
         resume: str | None,
         progress: RekeyProgress | None,
+        workers: Workers | None,
+        call: Call,
         correct: Callable[[RekeyReport], Coroutine[Any, Any, None]] | None = None,
     ) -> RekeyReport:
-        """Compare both tables, and keep the result if they are equal."""
-        verification = await self._begin_verification(resume)
+        """Compare both tables, and keep the result if they are equal; a worker compares one range for another process.
+
+        :param call: does the same work in another process
+        """
+        is_part = isinstance(workers, OneRange)
+        verification = self._new_verification() if is_part else await self._begin_verification(resume)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
         sets = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
 
@@ -504,16 +501,21 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
                 await correct(report)
             return report
 
-        walk = Walk(verification.mark.walk, [rows.primaries for rows in sets], compare_page, RekeyReport())
-        report = await walk.run(pool, verification.mark, progress, token_of=verification.token)
-        if verification.is_clean and report.is_clean:
+        # A worker that starts after the cut-over must not take one table for the other
+        name = f"{verification.mark.walk} from the {'new' if mirror.is_new_primary else 'old'} set"
+        walk = Walk(name, [rows.primaries for rows in sets], compare_page, RekeyReport())
+        report = await walk.run(pool, verification.mark, progress, workers, call, token_of=verification.token)
+        if verification.is_clean and report.is_clean and not is_part:
             await self._keep_verified(verification.id)
         return report
+
+    def _new_verification(self) -> _Verification:
+        return _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
 
     async def _begin_verification(self, resume: str | None) -> _Verification:
         if resume is not None:
             return _Verification.parse(resume, self.kind)
-        verification = _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
+        verification = self._new_verification()
 
         async def attempt() -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -628,6 +630,6 @@ def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
     return f"{'-'.join(names)}-{digest}"
 
 
-def _copy(move: Any, **options: Any) -> Any:
-    """Copy in another process, which has its own object."""
-    return move.copy(**options)
+def _part(move: Any, work: str, **options: Any) -> Any:
+    """Do a part of some work in another process, which has its own object."""
+    return getattr(move, work)(**options)

@@ -38,16 +38,7 @@ from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
-from ..wide_parts import (
-    MAX_PARTS,
-    PART_BYTES,
-    PARTS,
-    Fields,
-    Layout,
-    Part,
-    Stored,
-    stored,
-)
+from ..wide_parts import MAX_PARTS, PART_BYTES, PARTS, Fields, Layout, Part, Stored, stored
 
 PART: Final = "WidePart"
 """The field of the rows' key that the entity's own key lacks."""
@@ -86,11 +77,10 @@ class WideEntity(SetCalls[Account_co, E]):
     template ends in a field. If the partition has other rows, start the RowKey with a prefix. A part holds up to 250
     properties and 960 KiB, and an entity has up to 49 parts, some 46 MiB. Part 1, the head, lists the others.
 
-    Consistency: readers see a change completely or not at all. A write takes one entity group transaction; a larger one
-    writes its rows under a new generation (`02_4f8c...`), which readers do not see, and one transaction then publishes
-    them in the head and deletes the old rows. A write of the whole entity fails if any part has changed since it was
-    read, a merge only if one of its own parts has. After a crash, unpublished rows remain until the next write of the
-    whole entity, or `sweep`. A missing part raises an error.
+    Consistency: readers see a change completely or not at all. A write of the whole entity fails if any part has
+    changed since it was read, a merge only if one of its own parts has. A write that is too large for one transaction
+    writes its rows under a new generation (`02_4f8c...`), and then publishes them in the head; after a crash,
+    unpublished rows remain until the next write of the whole entity, or `sweep`.
 
     Nothing can be derived from a wide entity: to find it by another key, use an `EntitySet` with the same key fields.
 
@@ -175,8 +165,7 @@ class WideEntity(SetCalls[Account_co, E]):
         :param retry_for: the seconds to keep retrying a read of several pages while others write
         :raises DerivedDataMismatch: a part is missing
 
-        The other parameters and errors are those of `EntitySet.get`. Guide: wide entities pattern; server-side
-        projection.
+        The other parameters and errors are those of `EntitySet.get`.
         """
         check_retry_for(retry_for)
         selection = Selection(fields_of(key, fields), select=select, retry_for=retry_for)
