@@ -55,6 +55,7 @@ highlight_language = "text"
 
 html_theme = "furo"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 # The map has links in it, which work from here; the other is the earlier address of the catalog
 html_extra_path = ["pattern_map.svg", "catalogue.html"]
 html_css_files = ["site.css"]

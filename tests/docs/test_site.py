@@ -261,6 +261,15 @@ OF_OTHERS = {
     "How to specify TimeToLive (azure-sdk-for-net 22254)": ("how-to#let-entities-expire", "time to live"),
     "Re-queue messages in the poison queue (piipan 4767)": ("workers#poison-messages", "requeue"),
     "Requests to tables are throttled (Azure-Functions 2316)": ("operations#throttling", "503"),
+    # Titles on Stack Overflow and Microsoft Q&A
+    "Case-insensitive query": ("how-to#ignore-case", "lower case"),
+    "Auto-increment a key": ("how-to#increment-a-counter-or-number-entities", "no sequence"),
+    "Restore a table deleted by mistake": ("how-to#back-up-or-restore-a-deleted-table", "no undelete"),
+    "Remove a property from an entity": ("how-to#remove-a-property", "without the property"),
+    "Rename a table": ("how-to#copy-a-table-or-rename-it", "cannot be renamed"),
+    "Query a list of RowKeys": ("how-to#read-many-known-keys", "combined by or"),
+    "Insert rows of a DataFrame": ("how-to#choose-a-type", "numpy"),
+    "Which metrics to alert on": ("operations#alerts", "poison"),
     "API version is not supported by Azurite": ("backends#start-azurite", "skipApiVersionCheck"),
 }
 """Questions that the author of the pages did not choose, with their sources, and where they are answered."""

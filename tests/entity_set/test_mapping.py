@@ -135,9 +135,9 @@ async def test_a_condition_on_a_mapped_field_is_rejected(employees: EntitySet[An
 async def test_a_merge_is_rejected_where_the_entity_is_written_whole(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, KEY, mappings=[WholeOnly("Note")])
     jones = await employees.insert(JONES)
-    with pytest.raises(BadInput, match="writes only whole entities"):
+    with pytest.raises(BadInput, match="only whole entities can be written"):
         await employees.merge(jones, {"Age": 34})
-    with pytest.raises(BadInput, match="writes only whole entities"):
+    with pytest.raises(BadInput, match="only whole entities can be written"):
         await employees.insert_or_merge({**JONES, "Age": 34})
 
 

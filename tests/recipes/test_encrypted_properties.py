@@ -95,7 +95,7 @@ async def test_every_merge_is_rejected_before_it_is_sent(storage: Any, table_nam
         staff.merge(KEY, {"Salary": 1}, force=True),
         staff.insert_or_merge({**KEY, "Age": 35}),
     ):
-        with pytest.raises(BadInput, match="encrypted properties writes only whole entities"):
+        with pytest.raises(BadInput, match="with encrypted properties, only whole entities can be written"):
             await merging
     assert await stored(storage, table_name) == before
 

@@ -98,7 +98,7 @@ async def test_a_merge_is_rejected_where_some_are_encrypted_before_any_request(
     entity = await wide.insert(PAID)
     with engine.ledger.span() as span:
         for write in (wide.merge(entity, {"Name": "Smith"}), wide.merge(JONES, {"Ssn": SSN}, force=True)):
-            with pytest.raises(BadInput, match="encrypted properties writes only whole entities"):
+            with pytest.raises(BadInput, match="with encrypted properties, only whole entities can be written"):
                 await write
     assert span.totals.requests == 0
 

@@ -181,7 +181,7 @@ class Mappings:
         """Reject a merge if a mapping needs the whole entity."""
         for mapping in self.mappings:
             if not mapping.allows_merge:
-                rule = f"{mapping.name} writes only whole entities"
+                rule = f"with {mapping.name}, only whole entities can be written"
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter) -> None:

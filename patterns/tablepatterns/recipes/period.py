@@ -162,7 +162,7 @@ class Retention:
         if self.length is None:
             return "indefinitely"
         if isinstance(self.length, timedelta):
-            return f"for {self.length}"
+            return f"for {self.length}".removesuffix(", 0:00:00")
         return f"for {self.length} {self.period.value}{'' if self.length == 1 else 's'}"
 
 

@@ -12,7 +12,7 @@ from tools.pages.fidelity import recordings, suite
 from tools.pages.fidelity.evidence import in_words
 from tools.pages.fidelity.rows import Row, Section, sections
 from tools.pages.fidelity.suite import Test, tests
-from tools.pages.markdown import introduction, page, rows_of_table
+from tools.pages.markdown import introduction, page
 
 PAGE = "docs/fidelity-evidence.md"
 
@@ -25,7 +25,6 @@ def render(root: Path = ROOT) -> str:
             "fidelity-evidence",
             azurite=azurite_version(root),
             all=len(list(all_rows(found))),
-            subjects=rows_of_table(map(_counted, found)),
             exchanges=f"{recordings.FIGURES['exchanges']:,}",
             compared=f"{recordings.compared():,}",
             set_aside=recordings.set_aside(),
@@ -96,13 +95,6 @@ def azurite_version(root: Path) -> str:
     """Return the version of Azurite that tests run with."""
     pinned = json.loads((root / "tests/azurite/package.json").read_text(encoding="utf-8"))
     return str(pinned["dependencies"]["azurite"])
-
-
-def _counted(section: Section) -> tuple[str, ...]:
-    rows = section.rows
-    counts = (sum(row.is_same for row in rows), sum(row.differs for row in rows), sum(row.lacks for row in rows))
-    tests_file = f"[{section.file}](data/fidelity/{section.file})"
-    return section.part, section.title, str(len(rows)), *(str(count or "") for count in counts), tests_file
 
 
 def _cells(row: Row, known: Mapping[str, Test]) -> tuple[str, ...]:
