@@ -1,6 +1,6 @@
 // How the search of the site orders what it finds: answers to questions first, then pages, then notebooks and reference.
 const PARTS = [
-  [/^(how-to|choosing-a-pattern|tables-in-pictures)$/, 4],
+  [/^(questions|choosing-a-pattern|tables-in-pictures)$/, 4],
   [/^(decisions|reviews|notebooks)\//, -12],
   [/^api\//, -6],
   [/^(examples|writing-a-pattern-page|guarantees|fidelity|benchmarks|architecture|errors|compositions|command-line)$/, -3],

@@ -92,7 +92,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "notebooks/animals.md": "# Animals\n\nThe quagga is like a zebra.\n",
         "api/reference.md": "# Reference\n\nThe quagga is like a zebra.\n",
         "quokkas.md": "# Quokkas\n\nThe quagga is like a zebra.\n",
-        "how-to.md": "# How do I\n\nThe quagga is like a zebra.\n",
+        "questions.md": "# How do I\n\nThe quagga is like a zebra.\n",
     }
     with serve(build(tmp_path_factory.mktemp("site"), pages)) as url:
         yield url

@@ -133,13 +133,13 @@ def test_the_page_of_a_pattern_leads_to_the_reference_of_its_classes(built: tupl
 # ---------------------------------------------------------------- what learners look for
 
 QUESTIONS = {
-    "What happens when my function dies?": ("how-to#know-what-a-crash-leaves", "poison queue"),
+    "What happens when my function dies?": ("questions#know-what-a-crash-leaves", "poison queue"),
     "What does it cost a month?": ("costs#what-does-it-cost-a-month", "USD"),
     "Delete last year's data from an existing table": (
-        "how-to#delete-last-year-s-data",
+        "questions#delete-last-year-s-data",
         "BulkDelete",
     ),
-    "Which types can I store?": ("how-to#choose-a-type", "Int64"),
+    "Which types can I store?": ("questions#choose-a-type", "Int64"),
     "How do I back up?": ("back-up-and-restore#export-a-table", "export"),
     "What are a partition and a row?": ("tables-in-pictures#account-table-partition-row", "sorted by RowKey"),
     "Why is my query slow?": ("tables-in-pictures#query-classes", "scan"),
@@ -163,53 +163,53 @@ QUESTIONS = {
 MAX_CLICKS = 3
 OF_OTHERS = {
     # Issues of Azure's repositories
-    "Is there a way to index custom columns? (azure-storage-java 196)": ("how-to#index-another-column", "second row"),
+    "Is there a way to index custom columns? (azure-storage-java 196)": ("questions#index-another-column", "second row"),
     "Point query with only partition key (azure-docs 94708)": (
-        "how-to#give-each-entity-its-own-partitionkey",
+        "questions#give-each-entity-its-own-partitionkey",
         "as fast",
     ),
     "Cannot efficiently query by Timestamp (azure-linux-extensions 639)": (
-        "how-to#find-what-changed-since-a-time",
+        "questions#find-what-changed-since-a-time",
         "not indexed",
     ),
     "Slows down as parallel requests increase (azure-storage-net 824)": (
-        "how-to#make-slow-or-parallel-reads-faster",
+        "questions#make-slow-or-parallel-reads-faster",
         "2,000 entities a second",
     ),
     "Poor performance: all pages were read (azure-sdk-for-net 29557)": (
-        "how-to#read-page-by-page-with-a-continuation-token",
+        "questions#read-page-by-page-with-a-continuation-token",
         "reads all of its pages",
     ),
     "The filter of query_entities is ignored (azure-sdk-for-python 15094)": (
-        "how-to#filter-by-a-property-that-is-in-no-key",
+        "questions#filter-by-a-property-that-is-in-no-key",
         "allow",
     ),
     "No way to get a continuation token (azure-sdk-for-js 18438)": (
-        "how-to#read-page-by-page-with-a-continuation-token",
+        "questions#read-page-by-page-with-a-continuation-token",
         "token of the next",
     ),
     "Entities are missing from a page, intermittently (azure-sdk-for-js 30837)": (
-        "how-to#read-page-by-page-with-a-continuation-token",
+        "questions#read-page-by-page-with-a-continuation-token",
         "short or empty",
     ),
-    "Timezone information is ignored (azure-sdk-for-python 114)": ("how-to#store-dates-and-times", "time zone"),
-    "Time data does not match the format (azure-sdk-for-python 15686)": ("how-to#store-dates-and-times", "100 ns"),
-    "DateTime has a Kind of Unspecified (azure-sdk-for-net 30644)": ("how-to#store-dates-and-times", "naive"),
+    "Timezone information is ignored (azure-sdk-for-python 114)": ("questions#store-dates-and-times", "time zone"),
+    "Time data does not match the format (azure-sdk-for-python 15686)": ("questions#store-dates-and-times", "100 ns"),
+    "DateTime has a Kind of Unspecified (azure-sdk-for-net 30644)": ("questions#store-dates-and-times", "naive"),
     "AttributeError on the Timestamp property (azure-sdk-for-python 234)": (
-        "how-to#find-what-changed-since-a-time",
+        "questions#find-what-changed-since-a-time",
         "entity.timestamp",
     ),
-    "query_entities with sorting (azure-sdk-for-ruby 305)": ("how-to#sort-or-read-the-newest-first", "$orderby"),
+    "query_entities with sorting (azure-sdk-for-ruby 305)": ("questions#sort-or-read-the-newest-first", "$orderby"),
     "Ordering 100,000 rows by Score (azure-storage-node 15)": (
         "choosing-a-pattern#sort-entities",
         "by another property",
     ),
     "Sorting does not work on Cosmos DB (azure-sdk-for-python 35422)": (
-        "how-to#choose-between-table-storage-and-cosmos-db",
+        "questions#choose-between-table-storage-and-cosmos-db",
         "order of their keys",
     ),
     "Best way to get the latest record of a partition (azure-storage-node 539)": (
-        "how-to#sort-or-read-the-newest-first",
+        "questions#sort-or-read-the-newest-first",
         "latest record",
     ),
     "Change the RowKey from YYYY to YYYY-MM (bunsheet 1)": ("moving-to-new-keys", "new keys"),
@@ -218,39 +218,39 @@ OF_OTHERS = {
         "PartitionSpread",
     ),
     # Titles on Stack Overflow, listed in azure-sdk-for-python 15931
-    "Querying all rows of an Azure table": ("how-to#read-all-rows", "scan"),
+    "Querying all rows of an Azure table": ("questions#read-all-rows", "scan"),
     "Azure table storage vs Cosmos DB": ("design-review#when-not-to-use-table-storage", "request units"),
-    "How to catch an exception thrown by a table in an Azure Function": ("how-to#catch-errors", "azure function"),
-    "Conflict: insert, update into table storage": ("how-to#insert-or-update-without-a-conflict", "409"),
+    "How to catch an exception thrown by a table in an Azure Function": ("questions#catch-errors", "azure function"),
+    "Conflict: insert, update into table storage": ("questions#insert-or-update-without-a-conflict", "409"),
     # Titles of pages
     "Delete entities created before a time (serverless360)": (
-        "how-to#delete-last-year-s-data",
+        "questions#delete-last-year-s-data",
         "Timestamp",
     ),
     "Efficiently deleting rows (bitscry)": ("patterns/bulk_delete#goal", "delete"),
-    "Filter by RowKey with StartsWith (taourl)": ("how-to#read-keys-that-begin-with-a-text", "startswith"),
+    "Filter by RowKey with StartsWith (taourl)": ("questions#read-keys-that-begin-with-a-text", "startswith"),
     "Restricted characters in RowKeys (Stack Overflow 11514707)": (
-        "how-to#use-a-url-a-path-or-any-text-as-a-key",
+        "questions#use-a-url-a-path-or-any-text-as-a-key",
         "escape",
     ),
     "Null of an entity cannot be read back (azure-sdk-for-net 19769)": (
-        "how-to#find-entities-without-a-property",
+        "questions#find-entities-without-a-property",
         "absent",
     ),
     "Several changes with the same row key (Azurite 1754)": (
-        "how-to#change-several-entities-at-once",
+        "questions#change-several-entities-at-once",
         "InvalidDuplicateRow",
     ),
     "Timeouts are ignored (azure-sdk-for-python 12423, 39580)": (
-        "how-to#retry-after-a-timeout-or-a-broken-connection",
+        "questions#retry-after-a-timeout-or-a-broken-connection",
         "300 seconds",
     ),
     "EntityAlreadyExists after 15 minutes (azure-cosmos-table-python 45)": (
-        "how-to#retry-after-a-timeout-or-a-broken-connection",
+        "questions#retry-after-a-timeout-or-a-broken-connection",
         "its own row",
     ),
     "Cannot run the async client inside tests (azure-sdk-for-python 36151)": (
-        "how-to#test-async-code",
+        "questions#test-async-code",
         "event loop is closed",
     ),
     "Socket exhaustion in a function (azure-sdk-for-net 27817)": ("operations#client-options", "once per process"),
@@ -258,17 +258,17 @@ OF_OTHERS = {
         "operations#identities-and-roles",
         "AuthorizationPermissionMismatch",
     ),
-    "How to specify TimeToLive (azure-sdk-for-net 22254)": ("how-to#let-entities-expire", "time to live"),
+    "How to specify TimeToLive (azure-sdk-for-net 22254)": ("questions#let-entities-expire", "time to live"),
     "Re-queue messages in the poison queue (piipan 4767)": ("workers#poison-messages", "requeue"),
     "Requests to tables are throttled (Azure-Functions 2316)": ("operations#throttling", "503"),
     # Titles on Stack Overflow and Microsoft Q&A
-    "Case-insensitive query": ("how-to#ignore-case", "lower case"),
-    "Auto-increment a key": ("how-to#increment-a-counter-or-number-entities", "no sequence"),
-    "Restore a table deleted by mistake": ("how-to#back-up-or-restore-a-deleted-table", "no undelete"),
-    "Remove a property from an entity": ("how-to#remove-a-property", "without the property"),
-    "Rename a table": ("how-to#copy-a-table-or-rename-it", "cannot be renamed"),
-    "Query a list of RowKeys": ("how-to#read-many-known-keys", "combined by or"),
-    "Insert rows of a DataFrame": ("how-to#choose-a-type", "numpy"),
+    "Case-insensitive query": ("questions#ignore-case", "lower case"),
+    "Auto-increment a key": ("questions#increment-a-counter-or-number-entities", "no sequence"),
+    "Restore a table deleted by mistake": ("questions#back-up-or-restore-a-deleted-table", "no undelete"),
+    "Remove a property from an entity": ("questions#remove-a-property", "without the property"),
+    "Rename a table": ("questions#copy-a-table-or-rename-it", "cannot be renamed"),
+    "Query a list of RowKeys": ("questions#read-many-known-keys", "combined by or"),
+    "Insert rows of a DataFrame": ("questions#choose-a-type", "numpy"),
     "Which metrics to alert on": ("operations#alerts", "poison"),
     "API version is not supported by Azurite": ("backends#start-azurite", "skipApiVersionCheck"),
 }
