@@ -12,9 +12,9 @@ from typing import Any, Literal
 from tablepatterns.argument_types import checked
 from tablepatterns.entity import Entity, identify, typed
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.internals import entity_of, mappings_of, primary_layout
+from tablepatterns.entity_set.internals import as_stored, entity_of, mappings_of, primary_layout, rows_filter
 from tablepatterns.errors import BadInput
-from tablepatterns.filters import Filter, parse
+from tablepatterns.filters import Filter, QueryClass, parse
 from tablepatterns.jobs import Workers
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import (
@@ -108,7 +108,7 @@ class TableTransfer(Pattern[Account_co]):
         :param folder: must be empty, or not exist; workers on other machines write to it, too. Or a place in a blob
             container of the account, such as `container:backups/monday`
         :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
-        :param where: which rows to export; the service reads all
+        :param where: which rows to export, or which entities of a set; the service reads all
         :param select: which properties to export; None for all
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
             and those in blobs
@@ -129,7 +129,8 @@ class TableTransfer(Pattern[Account_co]):
         content = "rows"
         if self.entity_set is not None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
-        options = ExportOptions(folder, format, where, None if select is None else tuple(select), decrypt)
+        stored_where, names = self._as_stored(where, select)
+        options = ExportOptions(folder, format, stored_where, names, decrypt)
         account, base = self.account, None
         async with AsyncExitStack() as stack:
             if since is not None:
@@ -239,6 +240,16 @@ class TableTransfer(Pattern[Account_co]):
         place = rejects_of(path) if rejects is None else Path(rejects)
         load = None if dry_run else loader.write
         return await import_foreign(path, self._typed_set, load, Rejects(None if dry_run else place), progress)
+
+    def _as_stored(
+        self, where: Filter | None, select: Sequence[str] | None
+    ) -> tuple[Filter | None, tuple[str, ...] | None]:
+        """Return a filter and the names of properties as the rows have them."""
+        if self.entity_set is None:
+            return where, None if select is None else tuple(select)
+        condition, _ = as_stored(self._typed_set, where, {})
+        names = None if select is None else tuple(mappings_of(self.entity_set).stored(select))
+        return rows_filter(self.entity_set, condition, {}, QueryClass.TABLE_SCAN), names
 
     def decoder(self, decrypt: bool) -> Decode | None:
         """Return what makes an entity of a row; None if rows are exported as they are."""
