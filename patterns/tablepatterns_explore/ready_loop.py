@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio.tasks import _enter_task, _leave_task
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
@@ -63,11 +64,15 @@ def ready_loop() -> Generator[None, None, None]:
         running, task = None, None
     if running is not None and task is not None:
         _leave_task(running, task)
+    # A running loop closes all generators at its end, and Python 3.10 cannot close those of actors that crashed
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
     asyncio._set_running_loop(None)
     asyncio.set_event_loop(ReadyLoop())  # type: ignore[abstract]
     try:
         yield
     finally:
+        sys.set_asyncgen_hooks(*hooks)
         asyncio.set_event_loop(running)
         asyncio._set_running_loop(running)
         if running is not None and task is not None:

@@ -120,7 +120,7 @@ class TableTransfer(Pattern[Account_co]):
         :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
         :param compression: that of JSON Lines, which imports recognize; `zstd` is smaller and is read faster, and
             before Python 3.14 needs the extra `zstd`
-        :param where: which rows to export; the service reads all
+        :param where: which rows to export, or which entities of a set; the service reads all
         :param select: which properties to export; None for all
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
             and those in blobs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Iterator
+import sys
+from collections.abc import AsyncGenerator, Iterator
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -104,6 +105,25 @@ class TestWhatActorsMayDo:
             return explore(two(visit_carefully), invariant=all_visits_count).exhaustive
 
         assert asyncio.run(in_a_notebook())
+
+    def test_the_loop_that_runs_does_not_have_to_close_generators_of_actors(self) -> None:
+        async def write_each(table: Any) -> AsyncGenerator[None, None]:
+            for row in "12":
+                yield await write(table, row)
+
+        async def write_all(table: Any) -> None:
+            async for _ in write_each(table):
+                pass
+
+        async def in_a_notebook() -> list[Any]:
+            begun: list[Any] = []
+            hooks = sys.get_asyncgen_hooks()
+            sys.set_asyncgen_hooks(begun.append, hooks.finalizer)
+            explore(lambda world: [write_all(pages(world))], crashes=1)
+            assert sys.get_asyncgen_hooks().firstiter == begun.append
+            return begun
+
+        assert asyncio.run(in_a_notebook()) == []
 
     def test_actors_may_use_service_clients_and_plain_clients_of_the_sdk(self) -> None:
         async def through_service(world: World) -> int:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, between, connect, prefix, prop
-from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns_engine.account import Engine
 
@@ -226,6 +226,41 @@ async def test_what_cannot_be_asked_is_rejected_before_any_request(
 def test_a_spread_that_cannot_work_is_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(BadDesign):
         events_of(connect(), "Events", **options)
+
+
+@pytest.mark.parametrize("bucket", range(4))
+async def test_an_entity_is_written_to_the_bucket_where_it_is_found_or_not_at_all(
+    storage: Any, engine: Any, new_name: Any, bucket: int
+) -> None:
+    events = PartitionSpread(storage, new_name(), Key("{Site}", "{Number:03d}"), buckets=4)
+    fields = {"Site": "york", "Number": 7}
+    writes: list[Any] = [
+        lambda entity: events.entity_set.insert(entity),
+        lambda entity: events.entity_set.insert_or_replace(entity),
+        lambda entity: events.entity_set.insert_or_merge(entity),
+        lambda entity: BulkLoad(events.entity_set).load([entity]),
+    ]
+    for write in writes:
+        with engine.ledger.span() as span:
+            if bucket == events.placed(fields)["Bucket"]:
+                await write({**fields, "Bucket": bucket})
+                assert await events.get(fields) is not None
+                await events.delete(fields, force=True)
+            else:
+                with pytest.raises((BadKey, LoadInterrupted), match=r"pass placed\(entity\)"):
+                    await write({**fields, "Bucket": bucket})
+                assert span.totals.requests == 0
+        assert [entity async for entity in events.range(Site="york")] == []
+
+
+async def test_what_one_spread_has_can_be_loaded_into_another(storage: Any, new_name: Any) -> None:
+    key = Key("{Site}", "{Number:03d}")
+    few, many = (PartitionSpread(storage, new_name(), key, buckets=buckets) for buckets in (2, 8))
+    keys = [{"Site": "york", "Number": number} for number in range(20)]
+    for fields in keys:
+        await few.insert(fields)
+    await BulkLoad(many.entity_set).load([many.placed(entity) async for entity in few.scan()])
+    assert None not in await many.get_many(keys)
 
 
 @pytest.mark.parametrize(

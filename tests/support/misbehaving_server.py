@@ -194,6 +194,7 @@ class MisbehavingServer:
         self.received: list[Received] = []
         self.connections = 0
         self._is_done = threading.Semaphore(0)
+        self._threads: list[threading.Thread] = []
 
     def run(self) -> None:
         """Accept connections until the listener is closed."""
@@ -203,7 +204,9 @@ class MisbehavingServer:
             except OSError:
                 return
             self.connections += 1
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _serve(self, sock: socket.socket) -> None:
         with suppress(OSError, ValueError):
@@ -218,6 +221,16 @@ class MisbehavingServer:
                         self._behave(Connection(sock, count, request))
                     finally:
                         self._is_done.release()
+                if isinstance(sock, ssl.SSLSocket):
+                    # A client closes its socket once both sides have ended TLS, in later steps of its event loop
+                    with sock.unwrap() as plain:
+                        plain.recv(1)
+
+    def join(self) -> None:
+        """Wait until all clients have closed their connections."""
+        for thread in self._threads:
+            thread.join(timeout=10)
+            assert not thread.is_alive()
 
     def wait(self) -> None:
         """Wait until the server has done what it does with one request, such as to close the connection."""

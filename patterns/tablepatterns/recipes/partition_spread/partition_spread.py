@@ -28,7 +28,7 @@ from ...entity_set.internals import adapter_or_none
 from ...entity_set.model_layer import ModelLayer
 from ...entity_set.named_table import check_unnamed
 from ...entity_set.shared_rows import Lists, Totals
-from ...errors import BadDesign, BadInput, EntityAlreadyExists
+from ...errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
@@ -64,10 +64,10 @@ class PartitionSpread(SetCalls[Account_co, E]):
     finds an entity, and keys stay unique. Every entity has it as a field.
 
     Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings (PartitionKey
-    `_spread`); different ones raise `BadDesign` before any write. A transaction cannot span buckets: set `by` to fields
-    that entities which change together share.
+    `_spread`); different ones raise `BadDesign` before any write, and a new entity in another bucket than its own
+    raises `BadKey`. A transaction cannot span buckets: set `by` to fields that entities which change together share.
 
-    To change the number of buckets, load what `scan` yields into another table with `BulkLoad`.
+    To change the number of buckets, load what `scan` yields into another table with `BulkLoad`, each as `placed` there.
 
     It has the calls of an `EntitySet`, without the bucket. `page` needs the fields of `by`, and `query` and `scan`
     yield entities by bucket. If the set of `factory` has a model, the calls take and return instances, and `insert`
@@ -125,7 +125,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"
-        self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings)
+        self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings, self._check_bucket)
         self.entity_set.table = self._table
 
     @checked
@@ -142,6 +142,13 @@ class PartitionSpread(SetCalls[Account_co, E]):
         :raises BadKey: a field that determines the bucket is missing, or cannot be part of a key
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
+
+    def _check_bucket(self, operation: Operation) -> None:
+        """Reject a new entity in a bucket in which point queries do not look for it."""
+        fields = self.entity_set.key.found(*operation.key) if operation.kind.startswith("insert") else None
+        if fields is not None and fields[self.bucket] != (number := self.buckets.of(fields)):
+            rule = f"an entity with these values of {', '.join(self.buckets.by)} is looked for in bucket {number}"
+            raise BadKey(self.bucket, fields[self.bucket], rule, "pass placed(entity)")
 
     def without_model(self) -> PartitionSpread[Account_co]:
         """Return this spread without the model of its set, as `EntitySet.without_model` does."""
@@ -291,12 +298,20 @@ class SpreadTable(Table):
     process looks for an entity, or stores one, in a bucket where others do not expect it.
 
     :param key: the PartitionKey and RowKey of the settings; no other entity may have them
+    :param check_bucket: raises if an operation must not be sent
     """
 
-    def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        key: tuple[str, str],
+        settings: Mapping[str, int | str],
+        check_bucket: Callable[[Operation], None],
+    ) -> None:
         super().__init__(table._client, table._hook, table._requests)
         self._key = key
         self._settings = settings
+        self._check_bucket = check_bucket
         self._is_checked = False
 
     async def check(self) -> bool:
@@ -331,6 +346,8 @@ class SpreadTable(Table):
         await super().drop()
 
     async def submit(self, *operations: Operation) -> list[Entity]:
+        for operation in operations:
+            self._check_bucket(operation)
         await self.declare()
         return await super().submit(*operations)
 
