@@ -81,6 +81,7 @@ def export(
     where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
     select: Annotated[list[str] | None, typer.Option(help="A property; several times; by default, all.")] = None,
     decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt the entities of a set.")] = False,
+    with_blobs: Annotated[bool, typer.Option("--with-blobs", help="Copy the blobs of large properties, too.")] = False,
     since: Annotated[
         Path | None, typer.Option(help="An earlier export: only what changed or was deleted since.")
     ] = None,
@@ -94,7 +95,7 @@ def export(
     """
     by_workers = _workers(workers, dask, name, storage) or 1
     transfer: Any = bound_async(transfer_of(name, storage))
-    options: dict[str, Any] = {"select": select, "decrypt": decrypt, "since": since}
+    options: dict[str, Any] = {"select": select, "decrypt": decrypt, "with_blobs": with_blobs, "since": since}
     options |= {"format": format_.value, "compression": compression.value}
     done: dict[str, dict[str, int]] = {}
 
