@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from tablepatterns.entity_set.internals import mappings_of
 from tablepatterns.errors import BadInput, BlobChanged, LargeValueMissing
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.large_properties.large_properties import BlobName, LargeProperties, linked
 from tablepatterns.sdk.container import ABSENT
 
@@ -33,8 +32,7 @@ class BlobPlace(NamedTuple):
     @classmethod
     def of(cls, entity_set: Any) -> BlobPlace:
         """Return where a set stores its large properties."""
-        mappings = () if entity_set is None else mappings_of(entity_set).mappings
-        for mapping in mappings:
+        for mapping in () if entity_set is None else mappings_of(entity_set).mappings:
             if isinstance(mapping, LargeProperties):
                 return cls(mapping.container, tuple(sorted(mapping.fields)))
         rule = "only a set with LargeProperties knows which blobs belong to its rows"
@@ -85,7 +83,7 @@ class BlobRestorer:
             rule = f"the export has blobs of {list(self._source.properties)}, and the set of {list(target.properties)}"
             raise BadInput("export", str(export.folder), rule, "import it to a set with the same large properties")
         is_other = table.lower() != export.manifest.table.lower()
-        if is_other and any(isinstance(each, EncryptedProperties) for each in _mappings(entity_set)):
+        if is_other and entity_set is not None and mappings_of(entity_set).secret:
             rule = f"encrypted values can be read only in a table {export.manifest.table}"
             raise BadInput("table", table, rule, "import it to a table of that name, or export decrypted entities")
         self._container = account.container(target.container)
@@ -125,13 +123,3 @@ class BlobLoader:
         """Write the blobs of rows, and the rows."""
         await self._pool.map(self._restorer.write, rows)
         return await self._rows.load([self._restorer.moved(row) for row in rows])
-
-
-async def moved_rows(rows: AsyncIterator[Entity], restorer: BlobRestorer) -> AsyncIterator[Entity]:
-    """Yield exported rows with the addresses that they have after an import."""
-    async for row in rows:
-        yield restorer.moved(row)
-
-
-def _mappings(entity_set: Any) -> Sequence[Any]:
-    return () if entity_set is None else mappings_of(entity_set).mappings

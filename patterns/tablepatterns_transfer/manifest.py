@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
 from tablepatterns.edm import key_order
@@ -64,9 +64,8 @@ class FileEntry:
     @classmethod
     def of(cls, content: dict[str, Any]) -> FileEntry:
         """Return the entry that was written as JSON."""
-        first, last = (tuple(content.pop(name)) for name in ("first", "last"))
-        blobs = tuple(BlobEntry(*blob) for blob in content.pop("blobs", ()))
-        return cls(**content, first=first, last=last, blobs=blobs)
+        blobs = tuple(BlobEntry(*blob) for blob in content.get("blobs", ()))
+        return cls(**_frozen(content) | {"blobs": blobs})
 
     @property
     def names(self) -> list[str]:
@@ -128,20 +127,19 @@ class Manifest:
             content = json.loads(text)
             stated, version = content.pop("sha256"), content["version"]
             if version == _VERSION and stated == _digest(content):
-                files, select, base, deleted = (content.pop(name) for name in ("files", "select", "base", "deleted"))
-                blobs = content.pop("blobs", None)
-                return cls(
-                    **content,
-                    files=tuple(map(FileEntry.of, files)),
-                    select=None if select is None else tuple(select),
-                    base=base and tuple(base),
-                    deleted=deleted and FileEntry.of(deleted),
-                    blobs=blobs and (blobs[0], tuple(blobs[1])),
-                )
+                files, deleted = tuple(map(FileEntry.of, content["files"])), content["deleted"]
+                return cls(**_frozen(content) | {"files": files, "deleted": deleted and FileEntry.of(deleted)})
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BadExport(place, "its manifest cannot be read", "export the table again") from error
         rule = "its manifest was changed" if version == _VERSION else f"its format has the version {version!r}"
         raise BadExport(place, rule, "use the export as it was written, with this version of the library")
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of JSON with tuples in place of its lists."""
+    if isinstance(value, dict):
+        return {name: _frozen(part) for name, part in cast("dict[str, Any]", value).items()}
+    return tuple(map(_frozen, cast("Iterable[Any]", value))) if isinstance(value, list) else value
 
 
 def _digest(content: dict[str, Any]) -> str:

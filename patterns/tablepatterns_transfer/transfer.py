@@ -38,7 +38,7 @@ from tablepatterns.recipe import (
 )
 from tablepatterns.sdk.table import Table
 
-from .blobs import BlobLoader, BlobPlace, BlobRestorer, moved_rows
+from .blobs import BlobLoader, BlobPlace, BlobRestorer
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
@@ -138,9 +138,8 @@ class TableTransfer(Pattern[Account_co]):
         :raises RangesFailed: some ranges failed at every try; run it again
         """
         if decrypt and self.entity_set is None:
-            raise BadInput(
-                "decrypt", decrypt, "only a set can decrypt its entities", "pass the set in place of the table"
-            )
+            rule = "only a set can decrypt its entities"
+            raise BadInput("decrypt", decrypt, rule, "pass the set in place of the table")
         if decrypt and with_blobs:
             raise BadInput("with_blobs", with_blobs, "decrypted entities have their large values", "leave one out")
         check_format(format, compression)
@@ -316,10 +315,11 @@ class TableTransfer(Pattern[Account_co]):
         if content != "rows" and decode is None:
             rule = "it has the entities of a set, not the rows of a table"
             raise BadInput("export", str(export.folder), rule, "compare it with the set")
-        exported = as_stream(export.all_rows())
+        rows_of_export = export.all_rows()
         if manifest.blobs:
             restorer = BlobRestorer(self.account, export, self.table.name, self.entity_set)
-            exported = moved_rows(exported, restorer)
+            rows_of_export = map(restorer.moved, rows_of_export)
+        exported = as_stream(rows_of_export)
         if content == "rows" and decode is not None:
             exported = _decoded(exported, decode)
         rows = self.rows(None if manifest.where is None else parse(manifest.where), manifest.select)
