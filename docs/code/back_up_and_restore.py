@@ -3,7 +3,14 @@
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage, connect
+from tablepatterns import (
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LargeProperties,
+    Storage,
+    connect,
+)
 from tablepatterns.jobs import verify
 from tablepatterns_transfer import TableTransfer, compare_exports, to_pandas
 
@@ -55,6 +62,20 @@ def main(storage: Storage) -> None:
     copy = EntitySet(storage, "Copies", KEY, derived=[by_email])
     print(TableTransfer(storage, copy).restore(backups / "entities").written, "written")
     print(verify(copy, by_email).is_clean)
+
+    # -- blobs
+    photos = LargeProperties(["Photo"], container="photos", above=1_000)
+    pictured = EntitySet(storage, "Pictured", KEY, mappings=[photos])
+    entity = {"Department": "Sales", "EmployeeId": 1, "Photo": bytes(100_000)}
+    pictured.insert(entity)
+    album = TableTransfer(storage, pictured)
+    manifest = album.export(backups / "album", with_blobs=True)
+    print(len(manifest.files[0].blobs), "blob")
+
+    others = LargeProperties(["Photo"], container="others", above=1_000)
+    target = EntitySet(storage, "Album", KEY, mappings=[others])
+    TableTransfer(storage, target).restore(backups / "album")
+    print(len(target.get(Department="Sales", EmployeeId=1)["Photo"]), "bytes")
 
     # -- exports
     table.export(backups / "wednesday")

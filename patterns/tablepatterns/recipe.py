@@ -18,11 +18,13 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from importlib import import_module
 from types import MethodType
 from typing import (
     TYPE_CHECKING,
@@ -37,8 +39,10 @@ from typing import (
     overload,
 )
 
+from typing_extensions import Self
+
 from .argument_types import Arguments
-from .errors import BadDesign, TablePatternsError
+from .errors import BadDesign, BadInput, TablePatternsError
 
 if TYPE_CHECKING:
     from .declared_rows import DeclaredRows
@@ -247,6 +251,31 @@ class Pattern(Generic[Account_co]):
 
     def _bind_view(self) -> None:
         """Let what refers to the pattern refer to this view of it."""
+
+    def __copy__(self) -> Self:
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))
+        return view
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Any], tuple[str, str]]:
+        """Pickle the pattern by its name in a module: a pickle has no keys, and the module connects by itself."""
+        for module in sorted(sys.modules, key="__main__".__eq__):
+            for name, value in [*getattr(sys.modules[module], "__dict__", {}).items()]:
+                if value is self:
+                    return _in_module, (module, name)
+        rule = "it is pickled by its name in a module, and no module has it"
+        raise BadInput(
+            "pickle", type(self).__name__, rule, "declare it in a module, or send a function that returns it"
+        )
+
+
+def _in_module(module: str, name: str) -> Any:
+    """Return a pattern that was pickled."""
+    try:
+        return getattr(import_module(module), name)
+    except AttributeError as error:
+        rule = f"the module {module!r} of this process has no such attribute"
+        raise BadInput("pickle", name, rule, "declare it in a module that both processes import") from error
 
 
 def set_profile_of(pattern: Pattern[Any]) -> SetProfile | None:

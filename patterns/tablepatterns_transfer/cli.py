@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -26,7 +25,7 @@ from .export import ExportProgress
 from .foreign import FileImport, rejects_of
 from .manifest import MANIFEST
 from .places import PREFIX
-from .restore import ImportProgress
+from .restore import IfExists, ImportProgress
 from .transfer import TableTransfer, compare_exports
 
 _SHOWN = 10
@@ -36,22 +35,6 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the e
 Source = Annotated[
     Path, typer.Argument(metavar="DIR|FILE", help="The folder of an export; or a .csv or .parquet file, for a set.")
 ]
-
-
-class Format(str, Enum):
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-
-
-class Compression(str, Enum):
-    GZIP = "gzip"
-    ZSTD = "zstd"
-
-
-class IfExists(str, Enum):
-    FAIL = "fail"
-    SKIP = "skip"
-    REPLACE = "replace"
 
 
 def commands(app: typer.Typer) -> None:
@@ -76,11 +59,12 @@ def export(
     name: Name,
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder, which must be empty, or container:NAME/PATH.")],
     storage: Target = None,
-    format_: Annotated[Format, typer.Option("--format", help="JSON Lines or Parquet.")] = Format.JSONL,
-    compression: Annotated[Compression, typer.Option(help="That of JSON Lines.")] = Compression.GZIP,
+    format_: Annotated[Literal["jsonl", "parquet"], typer.Option("--format", help="JSON Lines or Parquet.")] = "jsonl",
+    compression: Annotated[Literal["gzip", "zstd"], typer.Option(help="That of JSON Lines.")] = "gzip",
     where: Annotated[str | None, typer.Option(help='A filter, such as "Age gt 30".')] = None,
     select: Annotated[list[str] | None, typer.Option(help="A property; several times; by default, all.")] = None,
     decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt the entities of a set.")] = False,
+    with_blobs: Annotated[bool, typer.Option("--with-blobs", help="Copy the blobs of large properties, too.")] = False,
     since: Annotated[
         Path | None, typer.Option(help="An earlier export: only what changed or was deleted since.")
     ] = None,
@@ -94,8 +78,8 @@ def export(
     """
     by_workers = _workers(workers, dask, name, storage) or 1
     transfer: Any = bound_async(transfer_of(name, storage))
-    options: dict[str, Any] = {"select": select, "decrypt": decrypt, "since": since}
-    options |= {"format": format_.value, "compression": compression.value}
+    options: dict[str, Any] = {"select": select, "decrypt": decrypt, "with_blobs": with_blobs, "since": since}
+    options |= {"format": format_, "compression": compression}
     done: dict[str, dict[str, int]] = {}
 
     def keep(report: ExportProgress) -> None:
@@ -120,9 +104,7 @@ def restore(
     folder: Source,
     to: Annotated[str, typer.Option(metavar="TABLE|MODULE:SET", help="The table or the set to write to.")],
     storage: Target = None,
-    if_exists: Annotated[
-        IfExists, typer.Option(help="What to do with a row that exists with other values.")
-    ] = IfExists.FAIL,
+    if_exists: Annotated[IfExists, typer.Option(help="What to do with a row that exists with other values.")] = "fail",
     rejects: Annotated[
         Path | None, typer.Option(help="The file for rows of FILE that do not fit; by default, FILE.rejects.jsonl.")
     ] = None,
@@ -142,7 +124,7 @@ def restore(
         if workers or dask:
             raise BadInput("--workers", str(folder), "a file is read in one process", "leave it out, or split the file")
         pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-        return _import_file(folder, to, storage, if_exists=if_exists.value, rejects=rejects, dry_run=dry_run, **pace)
+        return _import_file(folder, to, storage, if_exists=if_exists, rejects=rejects, dry_run=dry_run, **pace)
     if dry_run:
         return compare(folder, to, storage)
     transfer: Any = bound_async(transfer_of(to, storage))
@@ -153,7 +135,7 @@ def restore(
 
     work = transfer.restore(
         folder,
-        if_exists=if_exists.value,
+        if_exists=if_exists,
         progress=keep,
         max_per_second=max_per_second,
         max_concurrency=max_concurrency,

@@ -60,25 +60,25 @@ async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity
     """Return how the second of two sorted sources differs from the first."""
     result, old, new = Differences(), await anext(first, None), await anext(second, None)
     while old is not None or new is not None:
-        old_order, new_order = (None if row is None else key_order(keys_of(row)) for row in (old, new))
-        if new is None or (old_order is not None and new_order is not None and old_order < new_order):
-            result.add("removed", keys_of(_some(old)))
-            old = await anext(first, None)
-        elif old is None or old_order != new_order:
+        old_order, new_order = _order(old), _order(new)
+        if old is not None and old_order < new_order:
+            result.add("removed", keys_of(old))
+        elif new is not None and new_order < old_order:
             result.add("added", keys_of(new))
-            new = await anext(second, None)
+        elif old is not None and new is not None and not same_value(old, new, apart_from=_APART_FROM):
+            result.add("changed", keys_of(new))
         else:
-            if same_value(old, new, apart_from=_APART_FROM):
-                result.equal += 1
-            else:
-                result.add("changed", keys_of(new))
-            old, new = await anext(first, None), await anext(second, None)
+            result.equal += 1
+        if old_order <= new_order:
+            old = await anext(first, None)
+        if new_order <= old_order:
+            new = await anext(second, None)
     return result
 
 
-def _some(row: Entity | None) -> Entity:
-    assert row is not None  # noqa: S101
-    return row
+def _order(row: Entity | None) -> tuple[bool, object]:
+    """Return what sorts rows by their keys, and the end of a source after all of them."""
+    return row is None, None if row is None else key_order(keys_of(row))
 
 
 async def as_stream(rows: Iterator[Entity]) -> AsyncIterator[Entity]:

@@ -23,7 +23,8 @@ from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import finish, identity_of
 from tablepatterns.sdk.table import Table
 
-from .manifest import CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest
+from .blobs import BlobPlace, copy_blobs
+from .manifest import BLOBS, CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest
 from .places import Place, place_of
 
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
@@ -57,6 +58,8 @@ class ExportOptions:
     decrypt: bool
     since: datetime | None = None
     """Only rows with this Timestamp or a later one; None for all rows."""
+    blobs: BlobPlace | None = None
+    """Which blobs to export with the rows."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class ExportWalk(RangeWalk[ExportProgress]):
                     if rows:
                         writer = writer or FileWriter(folder, self.options.format, self.options.compression)
                         writer.write(rows)
+                        if self.options.blobs is not None:
+                            for row in rows:
+                                writer.blobs += await copy_blobs(
+                                    self.pool.account, self.options.blobs, self.table.name, row, folder
+                                )
                 if writer is None:
                     return ExportProgress()
                 file = writer.close()
@@ -111,7 +119,7 @@ class ExportWalk(RangeWalk[ExportProgress]):
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    rows, decode = transfer.rows(options.where, options.select), transfer.decoder(options.decrypt, options.select)
+    rows, decode = transfer.rows(options.where, options.select), transfer.decoder(options)
     walk = ExportWalk.of(rows, options, decode, pool)
     return walk.run(pool, None, None, how["workers"])
 
@@ -136,6 +144,7 @@ async def run_export(
     arguments: dict[str, Any] = dict(zip(("account", "table", "content", "format"), origin, strict=True))
     arguments |= {"where": where, "select": None if options.select is None else list(options.select)}
     continued = None if base is None else (base[0], base[1].manifest.digest)
+    arguments["blobs"] = options.blobs and [options.blobs.container, list(options.blobs.properties)]
     arguments["base"] = continued and list(continued)
     place = place_of(pool.account, options.folder)
     checkpoint = _Checkpoint(place, arguments)
@@ -157,7 +166,7 @@ async def run_export(
     await _service_time(walk.table)
     finished = pool.account.now().isoformat()
     manifest = Manifest(
-        *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted
+        *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted, options.blobs
     )
     await checkpoint.check()
     await checkpoint.delete_other_files(files)
@@ -174,7 +183,7 @@ async def _service_time(table: Table) -> datetime:
     return now
 
 
-def check_base(base: Manifest, account: str, table: str, content: str, select: tuple[str, ...] | None) -> datetime:
+def check_base(base: Manifest, **own: Any) -> datetime:
     """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
 
     It is earlier than the start of that export: a row may have changed after it was read, and the servers' clocks may
@@ -183,7 +192,6 @@ def check_base(base: Manifest, account: str, table: str, content: str, select: t
     if base.where is not None:
         rule = "that export has a filter, and a row that changed may no longer match it"
         raise BadInput("since", base.where, rule, "export the table without a filter first")
-    own = {"account": account, "table": table, "content": content, "select": select}
     for name, value in own.items():
         if getattr(base, name) != value:
             rule = f"the {name} of that export is {getattr(base, name)!r}, and this one's is {value!r}"
@@ -256,7 +264,9 @@ class _Checkpoint:
         """Publish the files that are new, and keep what is done."""
         await self.check()
         for file in done.files[self._published :]:
-            await self._place.publish(file.name)
+            # The file with the rows last: others are part of the export only with it
+            for name in reversed(file.names):
+                await self._place.publish(name)
         self._published = len(done.files)
         await self._write(done, started)
 
@@ -274,7 +284,7 @@ class _Checkpoint:
 
     async def delete_other_files(self, files: Sequence[FileEntry]) -> None:
         """Delete what workers left when they died, and what was published after the last checkpoint."""
-        known = {file.name for file in files}
+        known = {name for file in files for name in file.names}
         for name in await self._place.names():
-            if name.startswith(f"{ROWS}/") and name not in known:
+            if name.startswith((f"{ROWS}/", f"{BLOBS}/")) and name not in known:
                 await self._place.delete(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
 from tablepatterns.edm import key_order
@@ -27,10 +27,21 @@ MANIFEST: Final = "manifest.json"
 CHECKPOINT: Final = "unfinished.json"
 ROWS: Final = "rows"
 """The folder of the files with rows, which programs that read whole folders of Parquet files can be given."""
+BLOBS: Final = "blobs"
+"""The folder of the blobs of the rows."""
 DELETED: Final = "deleted.keys"
 """The file with the keys of the rows that were deleted since another export, as JSON Lines."""
 _VERSION: Final = 1
 _BLOCK: Final = 1 << 20
+
+
+class BlobEntry(NamedTuple):
+    """A file with the content of a blob."""
+
+    name: str
+    sha256: str
+    blob: str
+    content_type: str | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class FileEntry:
 
     :param first: the PartitionKey and the RowKey of the first row
     :param newest: the latest Timestamp of its rows, in the service's format
+    :param blobs: those of its rows, if they are exported
     """
 
     name: str
@@ -47,12 +59,18 @@ class FileEntry:
     first: Keys
     last: Keys
     newest: str | None
+    blobs: tuple[BlobEntry, ...] = ()
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> FileEntry:
         """Return the entry that was written as JSON."""
-        first, last = (tuple(content.pop(name)) for name in ("first", "last"))
-        return cls(**content, first=first, last=last)
+        blobs = tuple(BlobEntry(*blob) for blob in content.get("blobs", ()))
+        return cls(**_frozen(content) | {"blobs": blobs})
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the file, and of those with the blobs of its rows."""
+        return [self.name, *(blob.name for blob in self.blobs)]
 
 
 @dataclass(frozen=True)
@@ -67,6 +85,7 @@ class Manifest:
     :param newest: the latest Timestamp
     :param base: the export whose changes this one has, as a path from its folder, and its digest; None if it is whole
     :param deleted: the keys of the rows that were deleted since that one
+    :param blobs: the container of the blobs that are exported, and the properties with their addresses; None without
     """
 
     account: str
@@ -82,12 +101,15 @@ class Manifest:
     files: tuple[FileEntry, ...]
     base: tuple[str, str] | None = None
     deleted: FileEntry | None = None
+    blobs: tuple[str, tuple[str, ...]] | None = None
     version: int = _VERSION
 
     @property
-    def all_files(self) -> list[FileEntry]:
-        """The files with rows, and the one with the keys of deleted rows."""
-        return [*self.files, *([self.deleted] if self.deleted else [])]
+    def all_files(self) -> Iterator[FileEntry | BlobEntry]:
+        """The files with rows, those with blobs, and the one with the keys of deleted rows."""
+        for file in (*self.files, *([self.deleted] if self.deleted else [])):
+            yield file
+            yield from file.blobs
 
     @property
     def digest(self) -> str:
@@ -105,18 +127,19 @@ class Manifest:
             content = json.loads(text)
             stated, version = content.pop("sha256"), content["version"]
             if version == _VERSION and stated == _digest(content):
-                files, select, base, deleted = (content.pop(name) for name in ("files", "select", "base", "deleted"))
-                return cls(
-                    **content,
-                    files=tuple(map(FileEntry.of, files)),
-                    select=None if select is None else tuple(select),
-                    base=base and tuple(base),
-                    deleted=deleted and FileEntry.of(deleted),
-                )
+                files, deleted = tuple(map(FileEntry.of, content["files"])), content["deleted"]
+                return cls(**_frozen(content) | {"files": files, "deleted": deleted and FileEntry.of(deleted)})
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BadExport(place, "its manifest cannot be read", "export the table again") from error
         rule = "its manifest was changed" if version == _VERSION else f"its format has the version {version!r}"
         raise BadExport(place, rule, "use the export as it was written, with this version of the library")
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of JSON with tuples in place of its lists."""
+    if isinstance(value, dict):
+        return {name: _frozen(part) for name, part in cast("dict[str, Any]", value).items()}
+    return tuple(map(_frozen, cast("Iterable[Any]", value))) if isinstance(value, list) else value
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -152,7 +175,9 @@ class FileWriter:
     def __init__(self, folder: Path, file_format: str, compression: str = "gzip", name: str | None = None) -> None:
         ending = ".parquet" if file_format == "parquet" else ".jsonl.zst" if compression == "zstd" else ".jsonl.gz"
         self._name = name or f"{ROWS}/{uuid4().hex}{ending}"
-        self._path = hidden(folder / self._name)
+        self._folder, self._path = folder, hidden(folder / self._name)
+        self.blobs: list[BlobEntry] = []
+        """The blobs of its rows."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._writer: Any
         if file_format == "parquet":
@@ -174,15 +199,16 @@ class FileWriter:
     def close(self) -> FileEntry:
         """Finish the file."""
         self._writer.close()
-        newest = None if self._newest is None else self._newest.isoformat()
-        return FileEntry(self._name, self._rows, _sha256(self._path), self._keys[0], self._keys[-1], newest)
+        newest, first, last = None if self._newest is None else self._newest.isoformat(), self._keys[0], self._keys[-1]
+        return FileEntry(self._name, self._rows, _sha256(self._path), first, last, newest, tuple(self.blobs))
 
     def discard(self) -> None:
         """Delete the file, which is incomplete."""
         # A full disk, which ended the export of the range, also fails here
         with suppress(OSError):
             self._writer.close()
-        self._path.unlink(missing_ok=True)
+        for path in (self._path, *(hidden(self._folder / blob.name) for blob in self.blobs)):
+            path.unlink(missing_ok=True)
 
 
 def hidden(path: Path) -> Path:
@@ -228,7 +254,7 @@ class Export:
             raise BadExport(str(folder), "its manifest contradicts itself", "export the table again")
         for file in manifest.all_files:
             content = folder / file.name
-            if content.parent not in (folder, folder / ROWS) or not content.is_file():
+            if content.parent not in (folder, folder / ROWS, folder / BLOBS) or not content.is_file():
                 raise BadExport(
                     str(content), "a file of the manifest is missing", "copy the whole folder, or export again"
                 )
@@ -254,6 +280,12 @@ class Export:
         if self.base is None:
             return own
         return _changed(self.base.all_rows(), own, self.deleted_rows())
+
+    def blob_files(self) -> dict[str, tuple[Path, BlobEntry]]:
+        """Return the files with blobs by the names of the blobs, also those of the exports that it continues."""
+        known = {} if self.base is None else self.base.blob_files()
+        blobs = (blob for file in self.manifest.files for blob in file.blobs)
+        return known | {blob.blob: (self.folder / blob.name, blob) for blob in blobs}
 
     def deleted_rows(self) -> Iterator[Entity]:
         """Yield the keys of the rows that were deleted since the export that this one continues, as rows."""

@@ -80,8 +80,9 @@ class BlobFolder:
             yield Path(folder)
 
     async def add(self, folder: Path, file: FileEntry) -> None:
-        with hidden(folder / file.name).open("rb") as content:
-            await self.container.upload(self._blob(file.name), content)
+        for name in file.names:
+            with hidden(folder / name).open("rb") as content:
+                await self.container.upload(self._blob(name), content)
 
     async def publish(self, name: str) -> None:
         """Do nothing: a blob appears as a whole."""

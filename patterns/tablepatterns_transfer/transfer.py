@@ -38,6 +38,7 @@ from tablepatterns.recipe import (
 )
 from tablepatterns.sdk.table import Table
 
+from .blobs import BlobLoader, BlobPlace, BlobRestorer
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
@@ -103,6 +104,7 @@ class TableTransfer(Pattern[Account_co]):
         where: Filter | None = None,
         select: Sequence[str] | None = None,
         decrypt: bool = False,
+        with_blobs: bool = False,
         since: str | Path | None = None,
         progress: Callable[[ExportProgress], None] | None = None,
         max_per_second: float | None = None,
@@ -124,6 +126,8 @@ class TableTransfer(Pattern[Account_co]):
         :param select: which properties to export; None for all
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,
             and those in blobs
+        :param with_blobs: whether to export the rows of a set's table as they are stored, and the blobs of its
+            `LargeProperties`, also encrypted. An import writes both, to the container of the set or of the export
         :param since: the folder of an earlier export, to export only what changed and what was deleted since; both
             folders are then needed to restore the table, and stay where they are relative to each other
         :param progress: called after each file
@@ -134,15 +138,16 @@ class TableTransfer(Pattern[Account_co]):
         :raises RangesFailed: some ranges failed at every try; run it again
         """
         if decrypt and self.entity_set is None:
-            raise BadInput(
-                "decrypt", decrypt, "only a set can decrypt its entities", "pass the set in place of the table"
-            )
+            rule = "only a set can decrypt its entities"
+            raise BadInput("decrypt", decrypt, rule, "pass the set in place of the table")
+        if decrypt and with_blobs:
+            raise BadInput("with_blobs", with_blobs, "decrypted entities have their large values", "leave one out")
         check_format(format, compression)
-        content = "rows"
-        if self.entity_set is not None:
+        content, blobs = "rows", BlobPlace.of(self.entity_set) if with_blobs else None
+        if self.entity_set is not None and blobs is None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
         properties = None if select is None else tuple(select)
-        options = ExportOptions(folder, format, compression, self._row_filter(where), properties, decrypt)
+        options = ExportOptions(folder, format, compression, self._row_filter(where), properties, decrypt, blobs=blobs)
         account, base = self.account, None
         async with AsyncExitStack() as stack:
             if since is not None:
@@ -151,12 +156,12 @@ class TableTransfer(Pattern[Account_co]):
                     raise BadInput("where", str(where), rule, "leave out where or since")
                 path = path_between(place_of(account, folder), place_of(account, since))
                 base = path, await stack.enter_async_context(opened(account, since))
-                own = identity_of(account), self.table.name, content, options.select
-                options = replace(options, since=check_base(base[1].manifest, *own))
+                own = {"account": identity_of(account), "table": self.table.name, "content": content, "blobs": blobs}
+                options = replace(options, since=check_base(base[1].manifest, **own, select=options.select))
             pool = Pool(account, max_per_second, 1)
-            rows, decode = self.rows(options.where, options.select), self.decoder(decrypt, options.select)
+            rows, decode = self.rows(options.where, options.select), self.decoder(options)
             walk = ExportWalk.of(rows, options, decode, pool)
-            return await run_export(walk, content, pool, workers, progress, base, self._stored())
+            return await run_export(walk, content, pool, workers, progress, base, self._stored(all_rows=decode is None))
 
     @recipe
     async def restore(
@@ -267,15 +272,17 @@ class TableTransfer(Pattern[Account_co]):
         stored_filter, _ = as_stored(self._typed_set, where, {})
         return rows_filter(self.entity_set, stored_filter, {}, QueryClass.TABLE_SCAN)
 
-    async def _stored(self) -> AsyncIterator[Entity]:
-        """Yield the keys of all rows; with a set, of those with its entities."""
-        layout = None if self.entity_set is None else primary_layout(self.entity_set)
+    async def _stored(self, *, all_rows: bool) -> AsyncIterator[Entity]:
+        """Yield the keys of all rows, or of those with the entities of the set."""
         async for row in self.table.query(None, select=self.rows(None, ()).select):
-            if layout is None or layout.fits(row):
+            if all_rows or primary_layout(self.entity_set).fits(row):
                 yield row
 
-    def decoder(self, decrypt: bool, select: Sequence[str] | None = None) -> Decode | None:
+    def decoder(self, options: ExportOptions) -> Decode | None:
         """Return what makes an entity of a row; None if rows are exported as they are."""
+        return None if options.blobs else self._decoder(options.select, decrypt=options.decrypt)
+
+    def _decoder(self, select: Sequence[str] | None, *, decrypt: bool) -> Decode | None:
         if self.entity_set is None:
             return None
 
@@ -295,17 +302,24 @@ class TableTransfer(Pattern[Account_co]):
 
     def loader(self, export: Export, if_exists: IfExists, pool: Pool) -> Loader:
         """Return what writes the rows of an export."""
+        if export.manifest.blobs is not None:
+            restorer = BlobRestorer(self.account, export, self.table.name, self.entity_set)
+            return BlobLoader(RowLoader(self.table, if_exists, pool), restorer, pool)
         if self.entity_set is None:
             return RowLoader(self.table, if_exists, pool)
         return SetLoader(self.entity_set, export.manifest.content, if_exists, pool)
 
     async def _compare(self, export: Export) -> Differences:
         content, manifest = export.manifest.content, export.manifest
-        decode = self.decoder(content != "stored", manifest.select)
+        decode = None if manifest.blobs else self._decoder(manifest.select, decrypt=content != "stored")
         if content != "rows" and decode is None:
             rule = "it has the entities of a set, not the rows of a table"
             raise BadInput("export", str(export.folder), rule, "compare it with the set")
-        exported = as_stream(export.all_rows())
+        rows_of_export = export.all_rows()
+        if manifest.blobs:
+            restorer = BlobRestorer(self.account, export, self.table.name, self.entity_set)
+            rows_of_export = map(restorer.moved, rows_of_export)
+        exported = as_stream(rows_of_export)
         if content == "rows" and decode is not None:
             exported = _decoded(exported, decode)
         rows = self.rows(None if manifest.where is None else parse(manifest.where), manifest.select)

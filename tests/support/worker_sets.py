@@ -54,6 +54,15 @@ def pictured_staff() -> EntitySet[Any, Any]:
     return EntitySet(tablepatterns.connect("env"), "Staff", BY_ID, mappings=[pictures])
 
 
+def pictured_table() -> TableTransfer[Any]:
+    return TableTransfer(pictured_staff().account, pictured_staff())
+
+
+def restored_pictures() -> TableTransfer[Any]:
+    storage, pictures = tablepatterns.connect("env"), LargeProperties(["Photo"], container="restored", above=100)
+    return TableTransfer(storage, EntitySet(storage, "Restored", BY_ID, mappings=[pictures]))
+
+
 def async_staff() -> EntitySet[Any, Any]:
     return EntitySet(tablepatterns.aio.connect("env"), "Staff", BY_ID, derived=[KINDS["near"]])
 
