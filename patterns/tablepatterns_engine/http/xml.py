@@ -189,6 +189,10 @@ def read_properties(body: bytes, present: ServiceProperties, own: Set[str]) -> S
     :param own: the names of the properties that only this service has
     """
     root = read_document(body, "StorageServiceProperties")
+    if body.rstrip().endswith(b"/>"):
+        line, position = body.count(b"\n") + 1, len(body) - body.rfind(b"\n")
+        reason = f"Error parsing Xml content: 'None' is an invalid XmlNodeType. Line {line}, position {position}."
+        raise _invalid_at(line, position, reason)
     check_children(root, {*own, *_PROPERTIES})
     _check_days(body)
     logging, hour, minute, cors = map(root.find, _PROPERTIES)

@@ -322,8 +322,9 @@ def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: Blob
     wire.send("PUT", "/photos/b?comp=lease", lease)
     body = "<BlockList />" if "blocklist" in path else ""
     asked = {**BLOCK_BLOB, "if-none-match": "*"}
-    for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
-        assert wire.error("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
+    other = {"x-ms-lease-id": LEASE[:-1] + "f"}
+    assert wire.error("PUT", path, asked, body)[:2] == (412, "LeaseIdMissing")
+    assert wire.error("PUT", path, asked | other, body)[:2] == (412, "LeaseIdMismatchWithBlobOperation")
     assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
 
 
@@ -385,7 +386,7 @@ def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: B
         return f"<StorageServiceProperties>{said}</StorageServiceProperties>"
 
     assert wire.send("PUT", path, {}, body("2020-06-12")).status == 202
-    assert wire.send("PUT", path, {}, "<StorageServiceProperties />").status == 202
+    assert wire.send("PUT", path, {}, "<StorageServiceProperties></StorageServiceProperties>").status == 202
     assert wire.xml("GET", path).findtext("DefaultServiceVersion") == "2020-06-12"
     assert wire.send("GET", path).headers["x-ms-version"] == "2020-06-12"
     assert wire.send("GET", path, {"x-ms-version": "2019-02-02"}).headers["x-ms-version"] == "2019-02-02"
