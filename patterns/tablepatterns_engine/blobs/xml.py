@@ -18,6 +18,7 @@ from ..http.xml import (
     metadata_element,
     optional,
     read_document,
+    text_of,
     write_document,
     write_list,
     xml_text,
@@ -31,7 +32,7 @@ from .state import ENCRYPTION_SCOPE, ContainerProperties
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
     try:
-        return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
+        return [(Where(node.tag), text_of(node).strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
@@ -89,7 +90,8 @@ def read_tags(body: bytes) -> dict[str, str]:
     tags = children(tag_sets[0], "Tag") if len(tag_sets) == 1 else None
     if tags is None or any(sorted(part.tag for part in tag) != ["Key", "Value"] for tag in tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
-    return _unique_tags([(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in tags])
+    texts = [{part.tag: text_of(part) for part in tag} for tag in tags]
+    return _unique_tags([(text["Key"], text["Value"]) for text in texts])
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:

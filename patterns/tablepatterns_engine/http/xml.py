@@ -48,13 +48,21 @@ def _invalid_at(line: int, position: int, reason: str) -> ServiceError:
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
     """Return the text of a child element; None if it is missing or empty."""
-    text = "" if parent is None else (parent.findtext(name) or "").strip()
+    node = None if parent is None else parent.find(name)
+    text = "" if node is None else text_of(node).strip()
     if not text:
         return None
     try:
         return read(text)
     except (KeyError, ValueError) as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
+
+
+def text_of(node: Element) -> str:
+    """Return the text of an element, which has no child elements."""
+    if len(node):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    return node.text or ""
 
 
 def check_children(parent: Element | None, names: Set[str]) -> None:

@@ -133,6 +133,7 @@ def test_what_may_be_appended_at_once_depends_on_the_version(
     [
         ("", "InvalidXmlDocument"),
         ("<BlockList><Other>YQ==</Other></BlockList>", "InvalidXmlDocument"),
+        ("<BlockList><Latest><Name>YQ==</Name></Latest></BlockList>", "InvalidXmlDocument"),
         ("<BlockList><Latest>YQ==</Latest></BlockList>", "InvalidBlockList"),
         ("<BlockList><Latest>no base64</Latest></BlockList>", "InvalidBlockList"),
     ],
@@ -149,6 +150,7 @@ def test_a_block_list_that_cannot_be_is_rejected(wire: BlobWire, body: str, code
         ("<Tags><TagSet><Tag><Key>a</Key></Tag></TagSet></Tags>", "InvalidXmlDocument"),
         ("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>", "InvalidXmlDocument"),
         ("<Tags><TagSet><Label /></TagSet></Tags>", "InvalidXmlDocument"),
+        ("<Tags><TagSet><Tag><Key><b>a</b></Key><Value>b</Value></Tag></TagSet></Tags>", "InvalidXmlDocument"),
         ("<Tags />", "InvalidXmlDocument"),
         (f"<Tags><TagSet>{'<Tag><Key>a</Key><Value /></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
     ],
