@@ -364,6 +364,8 @@ def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
 
 
 def _written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
+    if draft.tier and kind is not Kind.BLOCK:
+        raise ServiceError(errors.INVALID_BLOB_TYPE)
     blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
     return replace(blob, tier_changed=stamp) if draft.tier else blob
 

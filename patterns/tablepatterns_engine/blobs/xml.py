@@ -155,13 +155,13 @@ def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
         f"<Last-Modified>{http_date(blob.modified)}</Last-Modified>"
         f"<Etag>{blob.etag[1:-1]}</Etag>"
         f"<Content-Length>{len(blob.content)}</Content-Length>"
-        f"{element('Content-Type', xml_text(headers.content_type))}"
-        f"{element('Content-Encoding', xml_text(headers.encoding or ''))}"
-        f"{element('Content-Language', xml_text(headers.language or ''))}"
+        f"{_header('Content-Type', headers.content_type)}"
+        f"{_header('Content-Encoding', headers.encoding)}"
+        f"{_header('Content-Language', headers.language)}"
         "<Content-CRC64 />"
-        f"{element('Content-MD5', base64(headers.md5) if headers.md5 else '')}"
-        f"{element('Cache-Control', xml_text(headers.cache_control or ''))}"
-        f"{element('Content-Disposition', xml_text(headers.disposition or ''))}"
+        f"{_header('Content-MD5', base64(headers.md5) if headers.md5 else None)}"
+        f"{_header('Cache-Control', headers.cache_control)}"
+        f"{_header('Content-Disposition', headers.disposition)}"
         f"<BlobType>{blob.kind.value}</BlobType>"
         f"{_tier(blob)}{_lease(blob.lease, now) if blob.snapshot is None else ''}"
         f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"
@@ -169,6 +169,10 @@ def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
         "<ServerEncrypted>true</ServerEncrypted>"
         f"{optional('TagCount', len(blob.tags) or None)}"
     )
+
+
+def _header(name: str, value: str | None) -> str:
+    return f"<{name}>{xml_text(value)}</{name}>" if value else f"<{name} />"
 
 
 def _tier(blob: Blob) -> str:

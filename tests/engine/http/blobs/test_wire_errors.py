@@ -305,6 +305,15 @@ def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: E
     assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
 
 
+def test_only_a_block_blob_has_a_tier(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    tier = {"x-ms-access-tier": "Archive"}
+    assert wire.error("PUT", "/photos/new", APPEND_BLOB | tier)[:2] == (409, "InvalidBlobType")
+    copy = {"x-ms-copy-source": f"{BASE}/photos/log"} | tier
+    assert wire.error("PUT", "/photos/new", copy)[:2] == (409, "InvalidBlobType")
+    assert wire.error("PUT", "/photos/log?comp=tier", tier)[:2] == (409, "InvalidBlobType")
+
+
 def test_a_deletion_may_depend_on_when_the_tier_was_changed(wire: BlobWire, engine: Engine) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     engine.clock.advance(60)
