@@ -55,7 +55,7 @@ test-live: $(READY)  ## Run the tests for real accounts on that in AZURE_STORAGE
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
 	$(LOWEST)/bin/python -m pytest -q $(SPREAD) $(PLAIN) $(ARGS)
 
-test-clients: $(CLIENTS)/.ready  ## Run pyarrow, Delta Lake, obstore and adlfs on the served engine (downloads 300 MB from PyPI)
+test-clients: $(CLIENTS)/.ready  ## Run pyarrow, Delta Lake, obstore, adlfs and Azure's SDK for Go on the served engine (downloads 300 MB from PyPI)
 	$(CLIENTS)/bin/python -m pytest -q -m clients tests/clients $(ARGS)
 
 lint: $(READY)  ## Check style and types

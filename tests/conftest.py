@@ -48,6 +48,7 @@ MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
     "node: the body runs the SDK for Node or Python for browsers, which `make test` installs",
+    "go: the body runs a program in Go with Azure's SDK, which Debian has",
     "clients: the body runs another client of the Blob service, which `make test-clients` installs",
     "browser: the body looks at a page in Chromium",
     "dask: the body needs the extra dask",

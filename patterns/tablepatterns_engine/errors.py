@@ -212,7 +212,9 @@ SOURCE_IP_MISMATCH = _error(f"403 AuthorizationSourceIPMismatch: {_NOT_USING} so
 
 CONTAINER_NOT_FOUND = _error("404 ContainerNotFound: The specified container does not exist.")
 CONTAINER_ALREADY_EXISTS = _error("409 ContainerAlreadyExists: The specified container already exists.")
-CONTAINER_BEING_DELETED = _error("409 ContainerBeingDeleted: The specified container is being deleted.")
+CONTAINER_BEING_DELETED = _error(
+    "409 ContainerBeingDeleted: The specified container is being deleted. Try operation later."
+)
 BLOB_NOT_FOUND = _error("404 BlobNotFound: The specified blob does not exist.")
 BLOB_ALREADY_EXISTS = _error("409 BlobAlreadyExists: The specified blob already exists.")
 INVALID_BLOB_TYPE = _error("409 InvalidBlobType: The blob type is invalid for this operation.")

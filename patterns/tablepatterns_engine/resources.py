@@ -46,8 +46,8 @@ def check_range(name: str, value: int, lowest: int, highest: int) -> None:
         )
 
 
-def invalid_parameter(name: str, value: object, reason: str = "") -> ServiceError:
-    why = {"Reason": reason} if reason else {}
+def invalid_parameter(name: str, value: object, reason: str | None = None) -> ServiceError:
+    why = {} if reason is None else {"Reason": reason}
     return ServiceError(
         errors.INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName=name, QueryParameterValue=value, **why)
     )
@@ -218,7 +218,9 @@ class Deletions:
             self._free_at = {resource: moment for resource, moment in self._free_at.items() if moment > now}
             self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
 
+    def is_running(self, name: str) -> bool:
+        return self._free_at.get(name, Ticks(0)) > self._clock.now()
+
     def check(self, name: str) -> None:
-        moment = self._free_at.get(name)
-        if moment is not None and moment > self._clock.now():
+        if self.is_running(name):
             raise ServiceError(self._answer)

@@ -26,7 +26,15 @@ class Account(NamedTuple):
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).netloc
+        return self.host_of("blob")
+
+    def host_of(self, service: str) -> str:
+        """Return the host and the port of a service."""
+        return urlsplit(_fields(self.connection_string)[f"{service.capitalize()}Endpoint"]).netloc
+
+
+def _fields(connection_string: str) -> Mapping[str, str]:
+    return dict(field.split("=", 1) for field in connection_string.split(";") if field)
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +46,7 @@ def account() -> Iterator[Account]:
         assert server.stdout is not None
         lines = iter(server.stdout.readline, "}\n")
         connection_string = json.loads("".join(lines) + "}")["connection_string"]
-        fields: Mapping[str, str] = dict(field.split("=", 1) for field in connection_string.split(";") if field)
+        fields = _fields(connection_string)
         yield Account(fields["AccountName"], fields["AccountKey"], fields["BlobEndpoint"], connection_string)
         server.terminate()
         assert server.wait(SECONDS_TO_STOP) == 0

@@ -28,7 +28,7 @@ else:
 
 FIGURES: Final = DATA / "recordings.toml"
 KNOWN: Final = tomllib.loads((Path(__file__).parent / "known.toml").read_text("utf-8"))["difference"]
-Key = tuple[str, int]
+Key = tuple[Path, int]
 
 
 def main() -> int:
@@ -63,13 +63,8 @@ def main() -> int:
 
 
 def run(paths: Sequence[Path], make_backend: Callable[[], Backend]) -> dict[Key, Result]:
-    """Return the results of all recordings by folder and recording, and by the number of the exchange."""
-    results = (
-        ((f"{path.parent.name}/{path.stem}", result.number), result)
-        for path in paths
-        for result in replay(path, make_backend())
-    )
-    return dict(results)
+    """Return the results of all recordings by file and by the number of the exchange."""
+    return {(path, result.number): result for path in paths for result in replay(path, make_backend())}
 
 
 def run_azurite(paths: Sequence[Path]) -> dict[Key, Result]:

@@ -68,7 +68,8 @@ class Signer:
         query = dict(parse_qsl(parts.query))
         if "sig" not in query:
             return url
-        container, blob = unquote(parts.path).split("/")[-2:]
+        place = unquote(parts.path).removeprefix(f"/{self._account}/")
+        container, blob = place.lstrip("/").split("/", 1)
         resource = f"/blob/{self._account}/{container}" + ("" if query.get("sr") == "c" else f"/{blob}")
         fields = [query.get(name, "") for name in ("sp", "st", "se")] + [resource]
         fields += [query.get(name, "") for name in ("si", "sip", "spr", "sv")]
@@ -109,7 +110,7 @@ class EngineBackend:
     ) -> Answer:
         account = urlsplit(url).netloc.partition(".")[0].removesuffix("-secondary")
         if account not in self._accounts:
-            engine = Engine(account, clock=Clock(now or datetime.now(timezone.utc)))
+            engine = Engine(account, clock=Clock(now or datetime.now(timezone.utc)), deletion_seconds=30)
             self._accounts[account] = engine, AccountApi(engine)
         engine, api = self._accounts[account]
         if now:
@@ -147,6 +148,7 @@ class AzuriteBackend:
         base = f"{self._urls[service.capitalize()]}/{name}{label.removeprefix(account)}"
         sent = {field.lower(): value.replace(f"https://{host}", base) for field, value in headers.items()}
         if now:
+            sent.pop("date", None)
             sent["x-ms-date"] = format_datetime(datetime.now(timezone.utc), usegmt=True)
         target = re.sub(rf"https?://{re.escape(host)}", base, url)
         inner = re.sub(rf"https?://{re.escape(host)}".encode(), base.encode(), body)

@@ -47,7 +47,7 @@ class Exchange(NamedTuple):
     @property
     def service(self) -> str | None:
         """The service of the request, None for another host."""
-        return next((service for service in SERVICES if f".{service}." in urlsplit(self.url).netloc), None)
+        return next((service for service in SERVICES if f".{service}.core." in urlsplit(self.url).netloc), None)
 
     @property
     def account(self) -> str:
@@ -83,8 +83,7 @@ class Exchange(NamedTuple):
     @property
     def source(self) -> str:
         """The URL of the blob to copy, in the account of the request; "" if there is none."""
-        sources = (value for name, value in self.headers.items() if name.lower() == "x-ms-copy-source")
-        return re.sub(r"//[^./]+\.blob\.(preprod\.)?", f"//{self.account}.blob.", next(sources, ""))
+        return next((value for name, value in self.headers.items() if name.lower() == "x-ms-copy-source"), "")
 
     @property
     def source_place(self) -> tuple[str, ...]:
@@ -124,7 +123,7 @@ def read_date(text: str) -> datetime | None:
 
 def find_recordings(folder: Path) -> list[Path]:
     """Return the recordings below a folder, without those of Azure Files and Cosmos DB, which the engine is not."""
-    others = re.compile(r"test_(file|share|directory|get_file|handle)|.*_cosmos")
+    others = re.compile(r"test_(file|share|directory|get_file|handle)|.*_(cosmos|comsos)")
     paths = sorted([*folder.rglob("*.yaml"), *folder.rglob("recordings/**/*.json")])
     return [path for path in paths if not others.match(path.name)]
 
@@ -143,7 +142,14 @@ def _loader() -> Any:
         "tag:yaml.org,2002:python/object/apply:_codecs.encode",
         lambda loader, node: loader.construct_sequence(node)[0].encode("latin-1"),
     )
+    Loader.add_constructor("tag:yaml.org,2002:python/tuple", Loader.construct_yaml_seq)
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/object/new:", _read_object)
     return lambda text: yaml.load(text, Loader)  # noqa: S506 - it is a safe loader
+
+
+def _read_object(loader: Any, name: str, node: Any) -> Any:
+    """Return the content of a stream, and nothing of the other objects, which no field of an exchange needs."""
+    return loader.construct_mapping(node, deep=True)["state"][0] if name == "_io.BytesIO" else None
 
 
 def read_recording(path: Path) -> list[Exchange]:
@@ -158,8 +164,7 @@ def _exchange(request: Any, response: Any) -> Exchange:
     headers = {name: _text(value) for name, value in request["headers"].items()}
     told = {name.lower(): _text(value) for name, value in response["headers"].items()}
     answer = Answer(response["status"]["code"], told, _bytes(response["body"]))
-    url = request["uri"].replace(".preprod.", ".")
-    return Exchange(request["method"], url, headers, _bytes(request["body"]), answer)
+    return _of_one_account(Exchange(request["method"], request["uri"], headers, _bytes(request["body"]), answer))
 
 
 def _entry(entry: Any) -> Exchange:
@@ -169,8 +174,28 @@ def _entry(entry: Any) -> Exchange:
     told = {name.lower(): _text(value).replace("; ", ";") for name, value in received.items()}
     answer = Answer(entry["StatusCode"], told, _proxy_body(entry["ResponseBody"], received))
     headers = {name: _text(value) for name, value in sent.items() if not name.startswith(":")}
+    body = _proxy_body(entry["RequestBody"], sent)
+    return _of_one_account(Exchange(entry["RequestMethod"], entry["RequestUri"], headers, body, answer))
+
+
+def _of_one_account(exchange: Exchange) -> Exchange:
+    """Return an exchange with the account of its URL everywhere: recordings hide its name in some places only."""
+    host = r"//[\w-]+?(-secondary)?\.(table|queue|blob)\.(?:preprod\.)?core\."
+    own = rf"//{exchange.account}\g<1>.\2.core."
+
+    def rename(headers: Mapping[str, str]) -> dict[str, str]:
+        return {name: re.sub(host, own, value) for name, value in headers.items()}
+
+    def rename_in(body: bytes) -> bytes:
+        return re.sub(host.encode(), own.encode(), body)
+
+    answer = exchange.answer
     return Exchange(
-        entry["RequestMethod"], entry["RequestUri"], headers, _proxy_body(entry["RequestBody"], sent), answer
+        exchange.method,
+        exchange.url.replace(".preprod.", "."),
+        rename(exchange.headers),
+        rename_in(exchange.body),
+        Answer(answer.status, rename(answer.headers), rename_in(answer.body)),
     )
 
 

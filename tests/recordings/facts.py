@@ -25,6 +25,10 @@ _VARYING: Final = (
     *("cache-control", "content-"),
 )
 """How the names of headers begin that depend on the resource, rather than on the operation."""
+_OF_ACCOUNT: Final = frozenset(
+    ("x-ms-version-id", "x-ms-is-current-version", "x-ms-is-soft-deleted", "VersionId", "IsCurrentVersion")
+)
+"""Headers and elements of accounts that keep versions of blobs, or deleted blobs."""
 
 
 class Fact(NamedTuple):
@@ -101,7 +105,7 @@ def _fact(place: tuple[str, str, str, str], group: Sequence[tuple[Exchange, str]
 
 def own_headers(answer: Answer) -> set[str]:
     """Return the headers of an answer that depend on the operation."""
-    return {name for name in answer.headers.keys() - OF_TRANSPORT if not name.startswith(_VARYING)}
+    return {name for name in answer.headers.keys() - OF_TRANSPORT - _OF_ACCOUNT if not name.startswith(_VARYING)}
 
 
 def members_of(answer: Answer) -> Iterator[str]:
@@ -113,9 +117,12 @@ def members_of(answer: Answer) -> Iterator[str]:
 
 
 def _paths(element: Element, parent: str = "") -> Iterator[str]:
-    path = parent + element.tag.rpartition("}")[2]
+    name = element.tag.rpartition("}")[2]
+    if name in _OF_ACCOUNT:
+        return
+    path = parent + name
     yield path
-    if path.rpartition("/")[2] != "Metadata":
+    if name != "Metadata":
         for child in element:
             yield from _paths(child, f"{path}/")
 
@@ -129,6 +136,7 @@ def target_of(exchange: Exchange) -> str:
         item = "message" if exchange.service == "queue" else "blob"
         of_resource = {0: "service", 1: "queue" if item == "message" else "container"}
         kind = of_resource.get(len(path), "messages" if item == "message" and len(path) == 2 else item)
+    kind = "account" if query.get("restype") == "account" else kind
     comp = f" {query['comp']}" if "comp" in query else ""
     return kind + comp + (" of snapshot" if "snapshot" in query else "")
 

@@ -46,6 +46,8 @@ class Preparation:
             seen.add(place)
             answer = exchange.answer
             is_there = answer.status != 404 or (answer.code or "") in ("ResourceNotFound", "BlobNotFound")
+            if exchange.path == ["$batch"]:
+                is_there = b"TableNotFound" not in answer.body
             if exchange.creates_resource:
                 is_there = answer.status == 409
             elif exchange.service == "table" and exchange.path[0].startswith("Tables("):
@@ -117,9 +119,10 @@ def _blobs_before(exchanges: Sequence[Exchange]) -> dict[tuple[str, ...], _Blob]
         if exchange.service != "blob":
             continue
         source = exchange.source_place
-        if len(source) > 2 and source not in written:
-            blobs.setdefault(source, _Blob())
         place, status = (exchange.account, *exchange.path), exchange.answer.status
+        is_copied = status < 400 and exchange.query.get("comp") != "incrementalcopy"
+        if len(source) > 2 and source not in written and is_copied:
+            blobs.setdefault(source, _Blob())
         if len(place) < 3 or place in written or "snapshot" in exchange.query:
             continue
         writes = exchange.method in ("PUT", "DELETE") and exchange.query.get("comp") in (None, "block", "blocklist")

@@ -16,7 +16,12 @@ from support.table_requests import JSON
 from tablepatterns_engine.http.message import Response
 
 FACTS: Final = read_facts()
-TOO_LONG: Final = "a" * (64 * 1024 + 1)
+LARGE: Final = {
+    "{64 KiB}": "a" * (64 * 1024 + 1),
+    "{256}": "a" * 256,
+    "{253 properties}": ", ".join(f'"P{number}": 1' for number in range(253)),
+}
+"""What is too large for its place, by its name in `requests.txt`."""
 
 
 class Ask(NamedTuple):
@@ -52,8 +57,10 @@ def send(account: Account, fact: Fact, method: str, path: str, headers: dict[str
     path = path.replace("{receipt}", account.receipt)
     wire, is_secondary = account.wires[fact.service], path.startswith("{secondary}")
     base = wire.base.replace("//contoso.", "//contoso-secondary.") if is_secondary else wire.base
-    content = body.replace(r"\r\n", "\r\n").replace("{64 KiB}", TOO_LONG).encode()
-    response: Response = wire.send(method, path.removeprefix("{secondary}"), said, content, base=base)
+    content = body.replace(r"\r\n", "\r\n")
+    for name, value in LARGE.items():
+        content = content.replace(name, value)
+    response: Response = wire.send(method, path.removeprefix("{secondary}"), said, content.encode(), base=base)
     return response
 
 

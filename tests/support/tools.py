@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any, Final
 
 import pytest
@@ -64,11 +65,21 @@ def _clients() -> str | None:
     return f"Not installed: {', '.join(missing)}. To run them: make test-clients, where PyPI can be reached."
 
 
+def _go() -> str | None:
+    """Debian has the SDK as a package; elsewhere the tests are skipped."""
+    if GO and (GO_PACKAGES / "src/github.com/Azure/azure-sdk-for-go/storage").exists():
+        return None
+    return "Go or its Azure SDK is missing: apt install golang-go golang-github-azure-azure-sdk-for-go-dev."
+
+
 def _needs(package: str, extra: str) -> Callable[[], str | None]:
     text = f"{package} is not installed. To run them: pip install -e '.[{extra}]'."
     return lambda: None if find_spec(package) else text
 
 
+GO: Final = which("go")
+GO_PACKAGES: Final = Path("/usr/share/gocode")
+"""Where Debian installs packages for Go."""
 def _zstd() -> str | None:
     return None if sys.version_info >= (3, 14) else _needs("backports", "zstd")()
 
@@ -79,6 +90,7 @@ MISSING: Final[dict[str, Callable[[], str | None]]] = {
     "azurite": _azurite,
     "browser": _browser,
     "clients": _clients,
+    "go": _go,
     "dask": _needs("distributed", "dask"),
     "node": _node,
     "parquet": _needs("pyarrow", "parquet"),

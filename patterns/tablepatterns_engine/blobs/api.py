@@ -35,7 +35,10 @@ _NOT_HERE: Final[Mapping[str, Set[str]]] = {
 }
 """The elements of properties that can only be disabled."""
 _FIRST_WITH_NAMESPACE: Final = "2019-07-07"
-_DISABLED: Final = tuple(element(name, optional("Enabled", False)) for name in _NOT_HERE)
+_DISABLED: Final = (
+    element("DeleteRetentionPolicy", optional("Enabled", False), optional("AllowPermanentDelete", False)),
+    element("StaticWebsite", optional("Enabled", False)),
+)
 
 
 def get_account(call: BlobCall) -> Response:

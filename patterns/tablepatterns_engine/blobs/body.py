@@ -87,41 +87,62 @@ def _check(body: bytes, place: int, flags: int, parts: list[memoryview]) -> int:
 
 _MD5_HEADER: Final = "Content-MD5"
 _CRC64_HEADER: Final = "x-ms-content-crc64"
-CRC64_BYTES: Final = 8
+_CRC64_BYTES: Final = 8
+_SOURCE_MD5: Final = "x-ms-source-content-md5"
+_SOURCE_CRC64: Final = "x-ms-source-content-crc64"
 _TOLD_UP_TO: Final = 64 * 1024
 """For larger content, a checksum is only sent on request: it takes Python 35 ms per MiB."""
 
 
 class Payload(NamedTuple):
-    """The content of a write, and its checksums for the response."""
+    """The content of a write, and the response headers that confirm its checksum and its structure."""
 
     content: Content
-    headers: dict[str, str]
+    checksum: dict[str, str]
+    structure: dict[str, str]
 
-    @classmethod
-    def of(cls, content: Content, version: str) -> Payload:
-        """Return the content of a write, with the checksum that this version of the service returns."""
-        if version < FIRST_WITH_CRC64:
-            return cls(content, {_MD5_HEADER: base64(md5_of(content))})
-        small = len(content) <= _TOLD_UP_TO
-        return cls(content, {_CRC64_HEADER: base64(crc64_of(content))} if small else {})
+    def headers(self, version: str) -> dict[str, str]:
+        """Return the headers of a response, with another checksum if the request has none."""
+        return self.structure | (self.checksum or checksum_headers(self.content, version))
 
 
-def read_payload(request: Request, version: str) -> Payload:
+def read_payload(request: Request) -> Payload:
     headers = request.headers
-    md5 = digest(headers, _MD5_HEADER.lower(), MD5_BYTES, errors.INVALID_MD5)
-    crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, errors.INVALID_CRC64)
+    structured = is_structured(headers)
+    content, structure = read_structured(request.body) if structured else (Content([request.body]), {})
+    _check_length(headers, content)
+    return Payload(content, check_checksum(headers, content, _MD5_HEADER.lower(), _CRC64_HEADER), structure)
+
+
+def read_copied(headers: Mapping[str, str], content: Content) -> Payload:
+    """Return the content of another blob as that of a write."""
+    return Payload(content, check_checksum(headers, content, _SOURCE_MD5, _SOURCE_CRC64), {})
+
+
+def check_checksum(headers: Mapping[str, str], content: Content, md5_name: str, crc64_name: str) -> dict[str, str]:
+    """Reject content that does not match the checksum of a request; return the header that confirms it."""
+    md5 = digest(headers, md5_name, MD5_BYTES, errors.INVALID_MD5)
+    crc = digest(headers, crc64_name, _CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None and crc is not None:
         raise ServiceError(errors.BOTH_CHECKSUMS)
-    content, told = read_structured(request.body) if is_structured(headers) else (Content([request.body]), {})
-    _check_length(headers, content)
     if md5 is not None:
         check_md5(md5, md5_of(content))
-        told[_MD5_HEADER] = base64(md5)
+        return {_MD5_HEADER: base64(md5)}
     if crc is not None:
-        check_crc64(crc, content)
-        return Payload(content, {**told, _CRC64_HEADER: base64(crc)})
-    return Payload(content, {**told, **Payload.of(content, version).headers})
+        _check_crc64(crc, content)
+        return {_CRC64_HEADER: base64(crc)}
+    return {}
+
+
+def checksum_headers(content: Content, version: str) -> dict[str, str]:
+    """Return the checksum that this version of the service returns if the request has none."""
+    if version < FIRST_WITH_CRC64:
+        return md5_headers(content)
+    return {_CRC64_HEADER: base64(crc64_of(content))} if len(content) <= _TOLD_UP_TO else {}
+
+
+def md5_headers(content: Content) -> dict[str, str]:
+    return {_MD5_HEADER: base64(md5_of(content))}
 
 
 def md5_of(content: Content) -> bytes:
@@ -132,7 +153,7 @@ def md5_of(content: Content) -> bytes:
 
 
 def crc64_of(content: Content) -> bytes:
-    return crc64(content).to_bytes(CRC64_BYTES, "little")
+    return crc64(content).to_bytes(_CRC64_BYTES, "little")
 
 
 def check_md5(specified: bytes, calculated: bytes) -> None:
@@ -142,7 +163,7 @@ def check_md5(specified: bytes, calculated: bytes) -> None:
         )
 
 
-def check_crc64(specified: bytes, content: Content) -> None:
+def _check_crc64(specified: bytes, content: Content) -> None:
     calculated = crc64_of(content)
     if specified != calculated:
         raise ServiceError(

@@ -88,10 +88,10 @@ def check_read(terms: Terms, version: Versioned) -> None:
 def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
     """Reject a write whose conditions are not met with the error `unmet`; an ETag takes precedence over a time."""
     terms.check_single()
+    if version is not None and terms.tags is not None and not terms.tags(version.tags):
+        raise ServiceError(errors.CONDITION_NOT_MET)
     if version is None:
-        met = terms.match is None and terms.tags is None
-    elif terms.tags is not None and not terms.tags(version.tags):
-        met = False
+        met = terms.match is None and terms.tags is None and terms.modified_since is None
     elif terms.match is not None:
         met = _is(terms.match, version)
     elif terms.none_match is not None:

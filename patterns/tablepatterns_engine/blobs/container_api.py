@@ -19,6 +19,7 @@ from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts
 from ..http.permissions import OWNER_ONLY
 from ..http.xml import read_policies, write_policies
+from ..versions import drop_newer_headers
 from .call import (
     BREAK_CONTAINER_LEASE,
     BREAK_LEASE,
@@ -46,7 +47,7 @@ from .headers import (
     write_marker,
 )
 from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
-from .state import ContainerProperties, PublicAccess
+from .state import ENCRYPTION_SCOPE, ContainerProperties, PublicAccess
 from .write_api import delete_blob, set_tier
 from .xml import write_containers
 
@@ -83,17 +84,19 @@ def delete_container(call: BlobCall) -> Response:
 def get_properties(call: BlobCall) -> Response:
     call.begin("GetContainerProperties", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    return Response(
-        200,
-        {
-            **_version(container),
-            **metadata_headers(container.metadata),
-            **lease_headers(container.lease, call.now),
-            **_public(container),
-            "x-ms-has-immutability-policy": "false",
-            "x-ms-has-legal-hold": "false",
-        },
-    )
+    headers = {
+        **_version(container),
+        **metadata_headers(container.metadata),
+        **lease_headers(container.lease, call.now),
+        **_public(container),
+        "x-ms-default-encryption-scope": ENCRYPTION_SCOPE,
+        "x-ms-deny-encryption-scope-override": "false",
+        "x-ms-has-immutability-policy": "false",
+        "x-ms-has-legal-hold": "false",
+        "x-ms-immutable-storage-with-versioning-enabled": "false",
+    }
+    drop_newer_headers(headers, call.version)
+    return Response(200, headers)
 
 
 def get_metadata(call: BlobCall) -> Response:

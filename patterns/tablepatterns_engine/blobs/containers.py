@@ -48,8 +48,13 @@ class Containers:
         return properties
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
-        """Delete a container with its blobs immediately; its name is free once the deletion has finished."""
+        """Delete a container with its blobs immediately; its name is free once the deletion has finished.
+
+        Until then it can be deleted again, without an effect.
+        """
         with self._lock:
+            if self.deletions.is_running(name):
+                return
             properties = self.find(name).properties
             check_write(terms, properties)
             properties.lease.check_write(terms.lease, self._clock.now(), CONTAINER)

@@ -15,7 +15,7 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, seven_digits, write_token
+from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, TagCondition, Terms, parse_tag_condition
 from .leases import INFINITE, Lease, State
@@ -172,7 +172,7 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         **version_headers(blob.etag, blob.modified),
         **write_content_headers(blob.headers),
         **metadata_headers(blob.metadata),
-        **(lease_headers(blob.lease, now) if blob.snapshot is None else {"x-ms-snapshot": seven_digits(blob.snapshot)}),
+        **(lease_headers(blob.lease, now) if blob.snapshot is None else {}),
         "x-ms-creation-time": http_date(blob.created),
         "x-ms-blob-type": blob.kind.value,
         "x-ms-server-encrypted": "true",
@@ -193,16 +193,16 @@ def copy_properties(copy: CopyRecord) -> dict[str, str]:
     """Return the properties of a copy in the order of a list, by their names in headers."""
     return {
         "id": str(copy.id),
-        "status": "success",
         "source": copy.source,
+        "status": "success",
         "progress": f"{copy.size}/{copy.size}",
         "completion-time": http_date(copy.finished),
     }
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
-    """Return the headers of a blob's tier; snapshots have only the tier that they were moved to."""
-    if blob.tier is None and blob.snapshot is not None:
+    """Return the headers of the tier of a block blob."""
+    if blob.kind is not Kind.BLOCK:
         return {}
     if blob.tier is None:
         return {"x-ms-access-tier": Tier.HOT.value, "x-ms-access-tier-inferred": "true"}

@@ -203,12 +203,13 @@ class Blobs(Settings):
         return Appended(blob, len(blob.content) - len(content))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Seal an append blob without a new version; this is idempotent."""
+        """Seal an append blob; a sealed one keeps its version."""
         with self._lock:
             slot, blob = self._writable(container, name, terms)
             _check_position(blob, position)
-            slot.current = sealed = replace(blob, sealed=True)
-        return sealed
+            if not blob.sealed:
+                slot.current = blob = replace(blob, sealed=True, modified=self._clock.stamp())
+        return blob
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
         """Replace the content headers of a blob, and delete its copy properties."""
@@ -315,6 +316,8 @@ class Blobs(Settings):
             home, slot = self._place(container, name)
             before, now = slot.current, self._clock.now()
             lease = before.lease if before else NO_LEASE
+            if ANY in (terms.none_match or ()):
+                lease.check_write(terms.lease, now, BLOB)
             check_create(_as_holder(terms, lease, now), before, unmet)
             lease.check_write(terms.lease, now, BLOB)
             blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
@@ -361,6 +364,8 @@ def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
 
 
 def _written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
+    if draft.tier and kind is not Kind.BLOCK:
+        raise ServiceError(errors.INVALID_BLOB_TYPE)
     blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
     return replace(blob, tier_changed=stamp) if draft.tier else blob
 

@@ -18,6 +18,8 @@ from ..resources import AccessPolicy
 from .blob import Blob, Block, etag_of
 from .leases import NO_LEASE, Lease
 
+ENCRYPTION_SCOPE: Final = "$account-encryption-key"
+"""The scope of a container without another one."""
 _KEPT: Final = int(UNCOMMITTED_BLOCKS_KEPT.total_seconds()) * SECOND
 
 

@@ -17,14 +17,21 @@ from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
 from ..resources import invalid_parameter
 from .blob import Blob, ContentHeaders, Draft, Kind, Tier
-from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, read_payload, require_range
+from .body import (
+    Payload,
+    check_md5,
+    checksum_headers,
+    md5_headers,
+    md5_of,
+    read_copied,
+    read_payload,
+    require_range,
+)
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .conditions import Terms
 from .headers import (
-    MD5_BYTES,
     base64,
     count,
-    digest,
     flag,
     invalid,
     missing,
@@ -45,14 +52,14 @@ from .xml import read_block_list, read_tags, read_tags_header
 
 SOURCE: Final = "x-ms-copy-source"
 _URL: Final = re.compile(r"https?://[!-.0-~]+/[!-~]+", re.IGNORECASE)
+_SIGNATURE: Final = re.compile(r"&sig=[^&]*|(?<=\?)sig=[^&]*&?", re.IGNORECASE)
+"""The service does not return the signature of a source."""
 _MAX_URL_LENGTH: Final = 2048
 _AUTHORIZATION: Final = "x-ms-copy-source-authorization"
 _TAG_OPTION: Final = "x-ms-copy-source-tag-option"
 _TAG_OPTIONS: Final = ("REPLACE", "COPY")
 """Whether a copy has the tags of the request or those of its source."""
 _RANGE: Final = "x-ms-source-range"
-_MD5: Final = "x-ms-source-content-md5"
-_CRC64: Final = "x-ms-source-content-crc64"
 
 
 class CopySourceError(ServiceError):
@@ -108,7 +115,8 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
         ) from error
     if source.kind != "blob":
         raise invalid(SOURCE, headers[SOURCE])
-    return CopySource(*source.place, source.snapshot, headers[SOURCE], read_source_conditions(headers))
+    url = _SIGNATURE.sub("", headers[SOURCE])
+    return CopySource(*source.place, source.snapshot, url, read_source_conditions(headers))
 
 
 def _check_url(text: str) -> None:
@@ -132,26 +140,10 @@ def _as_read(error: ServiceError, terms: Terms) -> ServiceError:
     return ServiceError(errors.NOT_MODIFIED if asks_for_other else errors.CONDITION_NOT_MET)
 
 
-def source_content(call: BlobCall, origin: Blob) -> Content:
+def source_content(headers: Mapping[str, str], origin: Blob) -> Content:
     """Return the content of a source, or the range of it that the request asks for."""
-    headers, content = call.request.headers, origin.content
     span = read_header(headers, _RANGE, require_range)
-    if span is not None:
-        content = content.part(*span.within(len(content)))
-    check_source(headers, content)
-    return content
-
-
-def check_source(headers: Mapping[str, str], content: Content) -> None:
-    """Reject content of a source that does not match its checksums."""
-    md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
-    crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
-    if md5 is not None and crc is not None:
-        raise ServiceError(errors.BOTH_CHECKSUMS)
-    if md5 is not None:
-        check_md5(md5, md5_of(content))
-    if crc is not None:
-        check_crc64(crc, content)
+    return origin.content if span is None else origin.content.part(*span.within(len(origin.content)))
 
 
 _TYPE: Final = "x-ms-blob-type"
@@ -177,8 +169,12 @@ def put_blob(call: BlobCall) -> Response:
     blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
     if kind is Kind.APPEND:
         return Response(201, written_headers(blob))
-    md5 = {} if blob.headers.md5 is None else {"Content-MD5": base64(blob.headers.md5)}
-    return Response(201, {**written_headers(blob), **md5, **payload.headers})
+    if origin is not None or blob.headers.md5 is None:
+        return Response(201, {**written_headers(blob), **payload.headers(call.version)})
+    # The response to a whole blob has both checksums
+    md5 = {"Content-MD5": base64(blob.headers.md5)}
+    told = checksum_headers(payload.content, call.version) | payload.checksum | payload.structure
+    return Response(201, {**written_headers(blob), **md5, **told})
 
 
 def put_block(call: BlobCall) -> Response:
@@ -186,16 +182,16 @@ def put_block(call: BlobCall) -> Response:
     block_id = required_option(call.address.query, "blockid")
     payload = _payload(call, _source(call))
     call.state.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
-    return Response(201, {**_ENCRYPTED, **payload.headers})
+    return Response(201, {**_ENCRYPTED, **payload.headers(call.version)})
 
 
 def put_block_list(call: BlobCall) -> Response:
     call.begin("PutBlockList", CREATE)
-    payload = read_payload(call.request, call.version)
+    payload = read_payload(call.request)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.commit(*call.place, entries, draft, terms)
-    return Response(201, {**written_headers(blob), **payload.headers})
+    return Response(201, {**written_headers(blob), **checksum_headers(payload.content, call.version)})
 
 
 def append_block(call: BlobCall) -> Response:
@@ -209,7 +205,10 @@ def append_block(call: BlobCall) -> Response:
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
     )
     told = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
-    return Response(201, {**written_headers(blob), **told, **payload.headers})
+    # An append from another blob is confirmed with its MD5 in every version
+    is_copy = copies(call) and not payload.checksum
+    told |= md5_headers(payload.content) if is_copy else payload.headers(call.version)
+    return Response(201, {**written_headers(blob), **told})
 
 
 def seal(call: BlobCall) -> Response:
@@ -246,8 +245,8 @@ def _source(call: BlobCall) -> Blob | None:
 
 def _payload(call: BlobCall, origin: Blob | None) -> Payload:
     if origin is None:
-        return read_payload(call.request, call.version)
-    return Payload.of(source_content(call, origin), call.version)
+        return read_payload(call.request)
+    return read_copied(call.request.headers, source_content(call.request.headers, origin))
 
 
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
@@ -304,7 +303,7 @@ def set_metadata(call: BlobCall) -> Response:
 
 def set_tags(call: BlobCall) -> Response:
     call.begin("SetBlobTags", TAGS)
-    tags = read_tags(bytes(read_payload(call.request, call.version).content))
+    tags = read_tags(bytes(read_payload(call.request).content))
     call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
     return Response(204, {})
 
@@ -358,7 +357,7 @@ def copy_blob(call: BlobCall) -> Response:
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:
-        check_source(headers, read_source(call, source).content)
+        read_copied(headers, read_source(call, source).content)
     terms = replace(read_terms(headers), create_only=not call.may(WRITE))
     blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
@@ -366,7 +365,7 @@ def copy_blob(call: BlobCall) -> Response:
     told = version_headers(blob.etag, blob.modified)
     if blob.copy is not None:
         told |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
-    return Response(202, told)
+    return Response(202, told | (checksum_headers(blob.content, call.version) if is_sync else {}))
 
 
 def abort_copy(call: BlobCall) -> Response:
@@ -376,7 +375,7 @@ def abort_copy(call: BlobCall) -> Response:
     try:
         UUID(copy_id)
     except ValueError as error:
-        raise invalid_parameter("copyid", copy_id) from error
+        raise invalid_parameter("copyid", copy_id, "copyid needs to be valid Guid.") from error
     action = required(call.request.headers, "x-ms-copy-action")
     if action.lower() != "abort":
         raise invalid("x-ms-copy-action", action)

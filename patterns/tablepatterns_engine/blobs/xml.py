@@ -18,6 +18,7 @@ from ..http.xml import (
     metadata_element,
     optional,
     read_document,
+    text_of,
     write_document,
     write_list,
     xml_text,
@@ -26,12 +27,12 @@ from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, copy_properties, duration_of
 from .leases import NO_LEASE, Lease, State
 from .listing import Item, Prefix, Uncommitted
-from .state import ContainerProperties
+from .state import ENCRYPTION_SCOPE, ContainerProperties
 
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
     try:
-        return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
+        return [(Where(node.tag), text_of(node).strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
@@ -74,8 +75,11 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
         optional("Etag", container.etag),
         _lease(container.lease, now),
         optional("PublicAccess", container.access.value or None),
+        optional("DefaultEncryptionScope", ENCRYPTION_SCOPE),
+        optional("DenyEncryptionScopeOverride", False),
         optional("HasImmutabilityPolicy", False),
         optional("HasLegalHold", False),
+        optional("ImmutableStorageWithVersioningEnabled", False),
     ]
     metadata = metadata_element(container.metadata) if with_metadata else ""
     return element("Container", name_element(container.name), element("Properties", *properties), metadata)
@@ -86,7 +90,8 @@ def read_tags(body: bytes) -> dict[str, str]:
     tags = children(tag_sets[0], "Tag") if len(tag_sets) == 1 else None
     if tags is None or any(sorted(part.tag for part in tag) != ["Key", "Value"] for tag in tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
-    return _unique_tags([(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in tags])
+    texts = [{part.tag: text_of(part) for part in tag} for tag in tags]
+    return _unique_tags([(text["Key"], text["Value"]) for text in texts])
 
 
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
@@ -105,8 +110,8 @@ def write_tags(tags: Mapping[str, str]) -> bytes:
 
 
 def tags_element(tags: Mapping[str, str]) -> str:
-    elements = [element("Tag", element("Key", xml_text(name)), element("Value", xml_text(tags[name]))) for name in tags]
-    return element("Tags", element("TagSet", *elements))
+    pairs = (element("Key", xml_text(name)) + element("Value", xml_text(value)) for name, value in sorted(tags.items()))
+    return element("Tags", element("TagSet", *(element("Tag", pair) for pair in pairs)))
 
 
 def _unique_tags(tags: list[tuple[str, str]]) -> dict[str, str]:
@@ -137,11 +142,12 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     snapshot = f"<Snapshot>{seven_digits(item.snapshot)}</Snapshot>" if item.snapshot else ""
     metadata = metadata_element(item.metadata) if "metadata" in include else ""
     tags = tags_element(item.tags) if "tags" in include and item.tags else ""
-    properties = _properties(item, now) + (_copy(item.copy) if item.copy and "copy" in include else "")
-    return f"<Blob>{name_element(item.name)}{snapshot}<Properties>{properties}</Properties>{metadata}{tags}</Blob>"
+    properties = _properties(item, include, now)
+    told = f"<Properties>{properties}</Properties>{metadata}{tags}<OrMetadata />"
+    return f"<Blob>{name_element(item.name)}{snapshot}{told}</Blob>"
 
 
-def _properties(blob: Blob, now: Ticks) -> str:
+def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
     # Text instead of elements, for speed: a page has up to 5,000
     headers = blob.headers
     return (
@@ -149,22 +155,28 @@ def _properties(blob: Blob, now: Ticks) -> str:
         f"<Last-Modified>{http_date(blob.modified)}</Last-Modified>"
         f"<Etag>{blob.etag[1:-1]}</Etag>"
         f"<Content-Length>{len(blob.content)}</Content-Length>"
-        f"{element('Content-Type', xml_text(headers.content_type))}"
-        f"{element('Content-Encoding', xml_text(headers.encoding or ''))}"
-        f"{element('Content-Language', xml_text(headers.language or ''))}"
-        f"{element('Content-MD5', base64(headers.md5) if headers.md5 else '')}"
-        f"{element('Cache-Control', xml_text(headers.cache_control or ''))}"
-        f"{element('Content-Disposition', xml_text(headers.disposition or ''))}"
+        f"{_header('Content-Type', headers.content_type)}"
+        f"{_header('Content-Encoding', headers.encoding)}"
+        f"{_header('Content-Language', headers.language)}"
+        "<Content-CRC64 />"
+        f"{_header('Content-MD5', base64(headers.md5) if headers.md5 else None)}"
+        f"{_header('Cache-Control', headers.cache_control)}"
+        f"{_header('Content-Disposition', headers.disposition)}"
         f"<BlobType>{blob.kind.value}</BlobType>"
         f"{_tier(blob)}{_lease(blob.lease, now) if blob.snapshot is None else ''}"
         f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"
-        f"{optional('TagCount', len(blob.tags) or None)}"
+        f"{_copy(blob.copy) if blob.copy and 'copy' in include else ''}"
         "<ServerEncrypted>true</ServerEncrypted>"
+        f"{optional('TagCount', len(blob.tags) or None)}"
     )
 
 
+def _header(name: str, value: str | None) -> str:
+    return f"<{name}>{xml_text(value)}</{name}>" if value else f"<{name} />"
+
+
 def _tier(blob: Blob) -> str:
-    if blob.kind is not Kind.BLOCK or (blob.snapshot is not None and blob.tier is None):
+    if blob.kind is not Kind.BLOCK:
         return ""
     if blob.tier is None:
         return _DEFAULT_TIER

@@ -97,7 +97,7 @@ def kind_of(kinds: Kinds, query: Mapping[str, str]) -> str:
     kind = kinds.get((restype, comp))
     if kind is None:
         name = "comp" if any(restype == known for known, _ in kinds) else "restype"
-        raise invalid_parameter(name, query.get(name, ""))
+        raise invalid_parameter(name, query.get(name, ""), "")
     return kind
 
 

@@ -48,13 +48,21 @@ def _invalid_at(line: int, position: int, reason: str) -> ServiceError:
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
     """Return the text of a child element; None if it is missing or empty."""
-    text = "" if parent is None else (parent.findtext(name) or "").strip()
+    node = None if parent is None else parent.find(name)
+    text = "" if node is None else text_of(node).strip()
     if not text:
         return None
     try:
         return read(text)
     except (KeyError, ValueError) as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
+
+
+def text_of(node: Element) -> str:
+    """Return the text of an element, which has no child elements."""
+    if len(node):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    return node.text or ""
 
 
 def check_children(parent: Element | None, names: Set[str]) -> None:
@@ -189,6 +197,10 @@ def read_properties(body: bytes, present: ServiceProperties, own: Set[str]) -> S
     :param own: the names of the properties that only this service has
     """
     root = read_document(body, "StorageServiceProperties")
+    if body.rstrip().endswith(b"/>"):
+        line, position = body.count(b"\n") + 1, len(body) - body.rfind(b"\n")
+        reason = f"Error parsing Xml content: 'None' is an invalid XmlNodeType. Line {line}, position {position}."
+        raise _invalid_at(line, position, reason)
     check_children(root, {*own, *_PROPERTIES})
     _check_days(body)
     logging, hour, minute, cors = map(root.find, _PROPERTIES)

@@ -103,8 +103,8 @@ def get_table(call: TableCall) -> Response:
         name = call.state.table(call.target.resource).name
     except ServiceError as error:
         # The entry is a resource, so a missing one has the code of resources
-        message = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
-        raise ServiceError(message) from error
+        is_missing = error.error_message in (errors.TABLE_NOT_FOUND, errors.TABLE_BEING_DELETED)
+        raise (ServiceError(errors.RESOURCE_NOT_FOUND) if is_missing else error) from error
     call.notes.returned = 1
     return Response(200, {"Content-Type": renderer.content_type}, renderer.table(name))
 

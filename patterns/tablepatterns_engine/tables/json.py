@@ -372,9 +372,12 @@ def _selected_order(name: str) -> tuple[bool, str]:
     return name not in SYSTEM_PROPERTIES, ordinal(name)
 
 
+_KEPT_IN_URL: Final = ";/?:@&=+$,#[]!~*'()"
+
+
 @lru_cache(maxsize=256)
 def _metadata_field(base: str, table: str, suffix: str, select: str | None) -> str:
-    selection = "" if select is None else f"&$select={select.strip()}"
+    selection = "" if select is None else f"&$select={quote(select.strip(), safe=_KEPT_IN_URL)}"
     return f'"odata.metadata":{quoted(f"{base}/$metadata#{table}{suffix}{selection}")},'
 
 

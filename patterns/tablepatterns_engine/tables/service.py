@@ -63,7 +63,6 @@ class Tables(Settings):
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is None:
-                self.deletions.check(key)
                 raise ServiceError(errors.RESOURCE_NOT_FOUND)
             del self._tables[key]
             self.deletions.begin(key)

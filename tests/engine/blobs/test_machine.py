@@ -71,11 +71,8 @@ class BlobsMachine(RuleBasedStateMachine):
         locked = there and known.lease is not None and self.now < known.until
         if not there and not creates:
             return "BlobNotFound"
-        if condition == "missing" and there:
-            if not creates:
-                return "ConditionNotMet"
-            # The holder of the lease may replace the blob all the same
-            return None if locked and lease == known.lease else "BlobAlreadyExists"
+        if condition == "missing" and there and not creates:
+            return "ConditionNotMet"
         if condition == "stale" or (condition == "current" and not there):
             return "ConditionNotMet"
         if locked and lease is None:
@@ -84,7 +81,8 @@ class BlobsMachine(RuleBasedStateMachine):
             return "LeaseIdMismatchWithBlobOperation"
         if not locked and lease is not None:
             return "LeaseLost" if there and known.lease is not None else "LeaseNotPresentWithBlobOperation"
-        return None
+        # The holder of the lease may replace the blob all the same
+        return "BlobAlreadyExists" if condition == "missing" and there and not locked else None
 
     def terms(self, known: Known, condition: str, lease: UUID | None) -> Terms:
         conditions: dict[str, dict[str, Any]] = {

@@ -115,7 +115,7 @@ class TestProjection:
     def test_only_what_is_selected_comes_the_keys_included_and_what_is_missing_is_null(self, wire: Wire) -> None:
         response = wire.send("GET", "/Employees()?$select=Name,%20Nothing,RowKey", JSON)
         assert json.loads(response.body) == {
-            "odata.metadata": f"{wire.base}/$metadata#Employees&$select=Name, Nothing,RowKey",
+            "odata.metadata": f"{wire.base}/$metadata#Employees&$select=Name,%20Nothing,RowKey",
             "value": [
                 {
                     "odata.etag": "W/\"datetime'2014-08-22T00%3A50%3A32.5Z'\"",

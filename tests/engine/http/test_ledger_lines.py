@@ -37,7 +37,7 @@ LINES: list[tuple[tuple[str, str, dict[str, str], object], tuple[Any, ...]]] = [
     (("PUT", "/Employees?comp=acl", JSON, b""), ("SetTableACL", "Employees", None, None, 0, 0)),
     (("GET", "/?restype=service&comp=properties", JSON, b""), ("GetTableServiceProperties", None, None, None, 0, 0)),
     (
-        ("PUT", "/?restype=service&comp=properties", JSON, "<StorageServiceProperties />"),
+        ("PUT", "/?restype=service&comp=properties", JSON, "<StorageServiceProperties> </StorageServiceProperties>"),
         ("SetTableServiceProperties", None, None, None, 0, 0),
     ),
 ]

@@ -82,9 +82,8 @@ class TestPermissions:
     def test_an_account_signature_reaches_what_its_types_and_letters_say(
         self, method: str, path: str, kind: str, letter: str, engine: Engine, wire: Wire
     ) -> None:
-        body: object = (
-            {"TableName": "Payroll"} if method == "POST" else "<StorageServiceProperties />" if method == "PUT" else b""
-        )
+        bodies = {"POST": {"TableName": "Payroll"}, "PUT": "<StorageServiceProperties> </StorageServiceProperties>"}
+        body: object = bodies.get(method, b"")
 
         def status(types: str, letters: str) -> tuple[int, str | None]:
             url = path + ("&" if "?" in path else "?") + account_sas(engine, types, letters)

@@ -6,14 +6,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.exceptions import ResourceNotFoundError
 from azure.data.tables import (
     TableAccessPolicy,
-    TableAnalyticsLogging,
     TableClient,
-    TableCorsRule,
-    TableMetrics,
-    TableRetentionPolicy,
     TableServiceClient,
 )
 
@@ -123,53 +119,6 @@ class TestProperties:
             f"<MinuteMetrics>{metrics}</MinuteMetrics><Cors /></StorageServiceProperties>"
         )
 
-    def test_what_is_set_comes_back_and_what_is_not_named_stays(self, service: TableServiceClient) -> None:
-        kept = TableRetentionPolicy(enabled=True, days=365)
-        service.set_service_properties(
-            analytics_logging=TableAnalyticsLogging(read=True, write=True, delete=True, retention_policy=kept),
-            hour_metrics=TableMetrics(enabled=True, include_apis=True, retention_policy=kept),
-            minute_metrics=TableMetrics(enabled=True, include_apis=False),
-        )
-        rule = TableCorsRule(
-            ["a.example", "b.example"],
-            ["GET", "PUT"],
-            allowed_headers=["x-a", "x-b"],
-            exposed_headers=["x-c"],
-            max_age_in_seconds=7,
-        )
-        service.set_service_properties(cors=[TableCorsRule(["*"], ["GET"]), rule])
-        found: Any = service.get_service_properties()
-        logging, hours, minutes = found["analytics_logging"], found["hour_metrics"], found["minute_metrics"]
-        assert (logging.read, logging.write, logging.delete, logging.retention_policy.days) == (True, True, True, 365)
-        assert (hours.enabled, hours.include_apis, hours.retention_policy.days) == (True, True, 365)
-        assert (minutes.enabled, minutes.include_apis, minutes.retention_policy.enabled) == (True, False, False)
-        first, second = found["cors"]
-        assert (first.allowed_origins, first.allowed_methods, first.allowed_headers) == (["*"], ["GET"], [])
-        assert (second.allowed_origins, second.allowed_methods) == (["a.example", "b.example"], ["GET", "PUT"])
-        assert (second.allowed_headers, second.exposed_headers, second.max_age_in_seconds) == (
-            ["x-a", "x-b"],
-            ["x-c"],
-            7,
-        )
-
-    def test_a_year_is_kept_and_a_day_more_is_not(self, service: TableServiceClient) -> None:
-        too_long = TableMetrics(
-            enabled=True, include_apis=True, retention_policy=TableRetentionPolicy(enabled=True, days=366)
-        )
-        with pytest.raises(HttpResponseError, match="XML specified is not syntactically valid") as caught:
-            service.set_service_properties(hour_metrics=too_long)
-        assert (caught.value.status_code, caught.value.reason) == (400, "XML specified is not syntactically valid.")
-        found: Any = service.get_service_properties()
-        assert found["hour_metrics"].enabled is False
-
-    def test_five_rules_are_taken_and_six_are_not(self, service: TableServiceClient) -> None:
-        rules = [TableCorsRule([f"{number}.example"], ["GET"]) for number in range(6)]
-        service.set_service_properties(cors=rules[:5])
-        with pytest.raises(HttpResponseError):
-            service.set_service_properties(cors=rules)
-        found: Any = service.get_service_properties()
-        assert len(found["cors"]) == 5
-
     @pytest.mark.parametrize(
         "body",
         [
@@ -178,6 +127,8 @@ class TestProperties:
             b"<a />",
             b"<StorageServiceProperties>",
             b"<StorageServiceProperties><Logging><Read>maybe</Read></Logging></StorageServiceProperties>",
+            b"<StorageServiceProperties><Logging><Read><a />true</Read></Logging></StorageServiceProperties>",
+            b"<StorageServiceProperties />",
             b"<StorageServiceProperties><Logging><RetentionPolicy><Days>1e1</Days></RetentionPolicy></Logging></StorageServiceProperties>",
             b'<!DOCTYPE a [<!ENTITY b "c">]><StorageServiceProperties>&b;</StorageServiceProperties>',
             b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><StorageServiceProperties />',

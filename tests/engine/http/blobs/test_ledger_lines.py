@@ -72,7 +72,7 @@ LINES: list[tuple[tuple[str, str, dict[str, str], str], tuple[str, str | None, i
     (("GET", "/?restype=account&comp=properties", {}, ""), ("GetAccountInformation", None, 0, 0)),
     (("GET", "/?restype=service&comp=properties", {}, ""), ("GetBlobServiceProperties", None, 0, 0)),
     (
-        ("PUT", "/?restype=service&comp=properties", {}, "<StorageServiceProperties />"),
+        ("PUT", "/?restype=service&comp=properties", {}, "<StorageServiceProperties> </StorageServiceProperties>"),
         ("SetBlobServiceProperties", None, 0, 0),
     ),
 ]

@@ -73,10 +73,10 @@ def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wir
     assert wire.send("PUT", "/photos/b?comp=seal").headers["x-ms-blob-sealed"] == "true"
     head = headers_of(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-blob-committed-block-count"], head["x-ms-blob-sealed"]) == ("1", "true")
-    assert (head["x-ms-access-tier"], head["x-ms-access-tier-inferred"]) == ("Hot", "true")
+    assert "x-ms-access-tier" not in head
 
 
-def test_a_snapshot_has_neither_lease_nor_inferred_tier(wire: BlobWire) -> None:
+def test_a_snapshot_has_a_tier_and_no_lease(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     answer = wire.send("PUT", "/photos/b?comp=snapshot").headers
     taken = answer["x-ms-snapshot"]
@@ -85,8 +85,8 @@ def test_a_snapshot_has_neither_lease_nor_inferred_tier(wire: BlobWire) -> None:
     assert described.headers["x-ms-request-server-encrypted"] == "true"
     for method in ("HEAD", "GET"):
         headers = headers_of(wire.send(method, f"/photos/b?snapshot={taken}"))
-        assert headers["x-ms-snapshot"] == taken
-        assert not [name for name in headers if "lease" in name or "tier" in name]
+        assert not [name for name in headers if "lease" in name or "snapshot" in name]
+    assert wire.send("HEAD", f"/photos/b?snapshot={taken}").headers["x-ms-access-tier-inferred"] == "true"
     wire.send("PUT", f"/photos/b?comp=tier&snapshot={taken}", {"x-ms-access-tier": "Cool"})
     assert wire.send("HEAD", f"/photos/b?snapshot={taken}").headers["x-ms-access-tier"] == "Cool"
 
@@ -112,8 +112,8 @@ def test_the_snapshots_of_a_snapshot_cannot_be_deleted(wire: BlobWire) -> None:
 
 def test_what_the_engine_cannot_keep_is_disabled_in_the_properties(wire: BlobWire) -> None:
     body = wire.send("GET", "/?restype=service&comp=properties").body
-    for name in (b"DeleteRetentionPolicy", b"StaticWebsite"):
-        assert b"<%s><Enabled>false</Enabled></%s>" % (name, name) in body
+    assert b"<StaticWebsite><Enabled>false</Enabled></StaticWebsite>" in body
+    assert b"<Enabled>false</Enabled><AllowPermanentDelete>false</AllowPermanentDelete>" in body
 
 
 def test_an_error_of_head_promises_no_content(wire: BlobWire) -> None:
@@ -166,6 +166,8 @@ def test_a_container_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
         **headers,
         "x-ms-lease-state": "available",
         "x-ms-lease-status": "unlocked",
+        "x-ms-default-encryption-scope": "$account-encryption-key",
+        "x-ms-deny-encryption-scope-override": "false",
         "x-ms-has-immutability-policy": "false",
         "x-ms-has-legal-hold": "false",
         "Content-Length": "0",
@@ -287,13 +289,13 @@ def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> Non
             f"<Blob><Name>b</Name><Properties><Creation-Time>{MOMENT}</Creation-Time>"
             f"<Last-Modified>{MOMENT}</Last-Modified><Etag>{etag(engine)[1:-1]}</Etag>"
             "<Content-Length>3</Content-Length><Content-Type>application/octet-stream</Content-Type>"
-            f"<Content-Encoding /><Content-Language /><Content-MD5>{engine_md5(engine)}</Content-MD5>"
+            f"<Content-Encoding /><Content-Language /><Content-CRC64 /><Content-MD5>{engine_md5(engine)}</Content-MD5>"
             "<Cache-Control /><Content-Disposition /><BlobType>BlockBlob</BlobType>"
             "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
-            "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState><TagCount>1</TagCount>"
-            "<ServerEncrypted>true</ServerEncrypted></Properties>"
+            "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
+            "<ServerEncrypted>true</ServerEncrypted><TagCount>1</TagCount></Properties>"
             "<Metadata><Owner>D&amp;n</Owner></Metadata>"
-            "<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags></Blob>"
+            "<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags><OrMetadata /></Blob>"
             "<Blob><Name>c</Name><Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
             "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
@@ -333,7 +335,10 @@ def test_a_list_of_containers_is_this_document(wire: BlobWire, engine: Engine) -
             f"<Container><Name>photos</Name><Properties><Last-Modified>{MOMENT}</Last-Modified>"
             f"<Etag>{engine.blobs.containers.get('photos').etag}</Etag>"
             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
-            "<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold></Properties>"
+            "<DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope>"
+            "<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>"
+            "<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>"
+            "<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled></Properties>"
             "<Metadata><Owner>Don</Owner></Metadata></Container></Containers><NextMarker /></EnumerationResults>"
         ).encode()
     )

@@ -133,6 +133,7 @@ def test_what_may_be_appended_at_once_depends_on_the_version(
     [
         ("", "InvalidXmlDocument"),
         ("<BlockList><Other>YQ==</Other></BlockList>", "InvalidXmlDocument"),
+        ("<BlockList><Latest><Name>YQ==</Name></Latest></BlockList>", "InvalidXmlDocument"),
         ("<BlockList><Latest>YQ==</Latest></BlockList>", "InvalidBlockList"),
         ("<BlockList><Latest>no base64</Latest></BlockList>", "InvalidBlockList"),
     ],
@@ -149,6 +150,7 @@ def test_a_block_list_that_cannot_be_is_rejected(wire: BlobWire, body: str, code
         ("<Tags><TagSet><Tag><Key>a</Key></Tag></TagSet></Tags>", "InvalidXmlDocument"),
         ("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>", "InvalidXmlDocument"),
         ("<Tags><TagSet><Label /></TagSet></Tags>", "InvalidXmlDocument"),
+        ("<Tags><TagSet><Tag><Key><b>a</b></Key><Value>b</Value></Tag></TagSet></Tags>", "InvalidXmlDocument"),
         ("<Tags />", "InvalidXmlDocument"),
         (f"<Tags><TagSet>{'<Tag><Key>a</Key><Value /></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
     ],
@@ -303,6 +305,15 @@ def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: E
     assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
 
 
+def test_only_a_block_blob_has_a_tier(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    tier = {"x-ms-access-tier": "Archive"}
+    assert wire.error("PUT", "/photos/new", APPEND_BLOB | tier)[:2] == (409, "InvalidBlobType")
+    copy = {"x-ms-copy-source": f"{BASE}/photos/log"} | tier
+    assert wire.error("PUT", "/photos/new", copy)[:2] == (409, "InvalidBlobType")
+    assert wire.error("PUT", "/photos/log?comp=tier", tier)[:2] == (409, "InvalidBlobType")
+
+
 def test_a_deletion_may_depend_on_when_the_tier_was_changed(wire: BlobWire, engine: Engine) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     engine.clock.advance(60)
@@ -322,8 +333,9 @@ def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: Blob
     wire.send("PUT", "/photos/b?comp=lease", lease)
     body = "<BlockList />" if "blocklist" in path else ""
     asked = {**BLOCK_BLOB, "if-none-match": "*"}
-    for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
-        assert wire.error("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
+    other = {"x-ms-lease-id": LEASE[:-1] + "f"}
+    assert wire.error("PUT", path, asked, body)[:2] == (412, "LeaseIdMissing")
+    assert wire.error("PUT", path, asked | other, body)[:2] == (412, "LeaseIdMismatchWithBlobOperation")
     assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
 
 
@@ -385,7 +397,7 @@ def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: B
         return f"<StorageServiceProperties>{said}</StorageServiceProperties>"
 
     assert wire.send("PUT", path, {}, body("2020-06-12")).status == 202
-    assert wire.send("PUT", path, {}, "<StorageServiceProperties />").status == 202
+    assert wire.send("PUT", path, {}, "<StorageServiceProperties></StorageServiceProperties>").status == 202
     assert wire.xml("GET", path).findtext("DefaultServiceVersion") == "2020-06-12"
     assert wire.send("GET", path).headers["x-ms-version"] == "2020-06-12"
     assert wire.send("GET", path, {"x-ms-version": "2019-02-02"}).headers["x-ms-version"] == "2019-02-02"

@@ -31,7 +31,7 @@ LINES: list[tuple[tuple[str, str, str], tuple[QueueOperation, str | None, int, i
     (("DELETE", "/orders/messages", ""), ("ClearMessages", "orders", 0, 0)),
     (("GET", "/?restype=service&comp=properties", ""), ("GetQueueServiceProperties", None, 0, 0)),
     (
-        ("PUT", "/?restype=service&comp=properties", "<StorageServiceProperties />"),
+        ("PUT", "/?restype=service&comp=properties", "<StorageServiceProperties> </StorageServiceProperties>"),
         ("SetQueueServiceProperties", None, 0, 0),
     ),
 ]

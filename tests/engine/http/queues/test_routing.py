@@ -45,7 +45,7 @@ def test_a_part_that_queues_do_not_have_is_rejected(wire: QueueWire) -> None:
     said = wire.error("GET", "/orders?comp=lease")
     assert (said.code, said.details) == (
         "InvalidQueryParameterValue",
-        {"QueryParameterName": "comp", "QueryParameterValue": "lease"},
+        {"QueryParameterName": "comp", "QueryParameterValue": "lease", "Reason": None},
     )
 
 
