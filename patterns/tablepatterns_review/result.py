@@ -330,7 +330,7 @@ class Finding:
     before: Effect | None = None
     after: Effect | None = None
     resolves: tuple[Finding, ...] = ()
-    causes: tuple[str, ...] = ()
+    causes: tuple[Finding, ...] = ()
     fix: int | None = None
     about: About = "set"
     fields: tuple[str, ...] = ()

@@ -159,7 +159,8 @@ def test_advice_leaves_no_finding_out(name: str) -> None:
 
 
 def test_each_rule_has_a_change_or_says_why_there_is_none() -> None:
-    assert {each.name for each in RULES.values() if each.why_not_automatic is None} == set(RULES_WITH_CHANGES)
+    assert {each.name for each in RULES.values() if each.why_not_automatic is None} <= set(RULES_WITH_CHANGES)
+    assert set(RULES_WITH_CHANGES) <= set(RULES)
     assert not any(each.why_not_automatic and each.why_not_automatic.endswith(".") for each in RULES.values())
 
 
@@ -210,7 +211,7 @@ def test_advice_that_causes_a_serious_finding_is_not_given() -> None:
     found, _ = review_with_changes(read_design(busy))
     counted = next(each for each in found.findings if each.rule == "count-by-reading")
     assert counted.change is None
-    assert "was tried: it causes contention" in counted.better
+    assert "was tried. With it: The busiest total of" in counted.better
 
 
 @each_design
