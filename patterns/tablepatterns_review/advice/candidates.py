@@ -86,9 +86,9 @@ def _missing_index(target: Target) -> Iterator[Change]:
                 yield from _without_changing(target, index, says)
 
 
-def _without_changing(target: Target, index: Derived, says: str) -> Iterator[Change]:
+def _without_changing(target: Target, index: IntraPartitionIndex | InterPartitionIndex, says: str) -> Iterator[Change]:
     """Yield an index in other partitions without the properties that updates change, so that these do not write it."""
-    declared_set, key = target.declared, index.shape(target.declared.key).key
+    declared_set, key = target.declared, index.key
     updates = [write for write in declared_set.writes if write.operation == "update"]
     fields = [name for name in declared_set.shape.fields if name not in (*declared_set.key.fields, *key.fields)]
     changing = {name for write in updates for name in write.changes or fields}
