@@ -314,7 +314,7 @@ class Finding:
     :param before: the figures without the change
     :param after: the figures with the change
     :param resolves: the other findings that the change resolves
-    :param causes: the findings that the change causes; none of them is serious
+    :param causes: the findings that the change causes; none is serious, unless the entities have the same problem
     :param fix: the number of the change for `review --fix`; None if there is no change
     """
 
@@ -330,7 +330,7 @@ class Finding:
     before: Effect | None = None
     after: Effect | None = None
     resolves: tuple[Finding, ...] = ()
-    causes: tuple[str, ...] = ()
+    causes: tuple[Finding, ...] = ()
     fix: int | None = None
     about: About = "set"
     fields: tuple[str, ...] = ()

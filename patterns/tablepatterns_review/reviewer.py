@@ -9,7 +9,7 @@ from typing import Final
 from .advice.changes import Change
 from .advice.tested import with_tested_advice
 from .capacity.growth import in_sight
-from .capacity.hot_partitions import account_load, simulate_day
+from .capacity.hot_partitions import account_load, table_loads
 from .capacity.price import PriceTable, bill, with_costs
 from .design.archives import with_moves
 from .design.model import Design
@@ -180,14 +180,15 @@ def without_advice(
 def _of_calls(
     design: Design, measured_sets: tuple[Measured, ...], prices: PriceTable, beside: Sequence[float]
 ) -> tuple[RuleContext, Reviewed]:
-    heats, account = simulate_day(design, measured_sets)
+    heats, account = table_loads(design, measured_sets), account_load(measured_sets)
     limits = in_sight(design, measured_sets)
     costs = bill(design, measured_sets, prices)
     measured_sets = with_costs(measured_sets, costs)
     # Needless reads have their own findings, so a partition or the account is reported only if it would be hot anyway
     needed_calls = tuple(call for one in measured_sets for call in without_waste(one))
-    is_all_needed = needed_calls == measured_sets
-    needed_load, needed_account = (heats, account) if is_all_needed else simulate_day(design, needed_calls)
+    needed_load, needed_account = heats, account
+    if needed_calls != measured_sets:
+        needed_load, needed_account = table_loads(design, needed_calls), account_load(needed_calls)
     if beside:
         needed_account = replace(needed_account, rates=tuple(map(sum, zip(needed_account.rates, beside, strict=True))))
     context = RuleContext(design, measured_sets, needed_load, needed_account, limits, costs)

@@ -14,7 +14,13 @@ from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex,
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns_review.capacity.day import STEP, STEPS, day_curve
-from tablepatterns_review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, seconds_until_over, simulate_day
+from tablepatterns_review.capacity.hot_partitions import (
+    SHOWN,
+    SHOWN_IN_TURN,
+    account_load,
+    seconds_until_over,
+    table_loads,
+)
 from tablepatterns_review.design.distribution import Zipf
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.result import Measured, TableLoad
@@ -26,7 +32,7 @@ NOON = STEPS // 2
 
 
 def heat(of: DeclaredSet, *found: Measured) -> TableLoad:
-    (only,), _ = simulate_day(design(of), found)
+    (only,) = table_loads(design(of), found)
     return only
 
 
@@ -137,7 +143,7 @@ def test_buckets_share_what_would_be_one_partition() -> None:
 def test_rows_of_an_inter_partition_index_count_toward_their_own_partitions() -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail")
     staff = declared(derived=(by_email,))
-    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
+    heats = table_loads(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
     assert [each.table for each in heats] == ["Employees", "ByEmail"]
     # Of three entities one is the copy: 20 a second at the peak, in 4 departments
     assert peaks(heats[0]) == {f"Department {number}": 10.0 for number in (1, 2, 3, 4)}
@@ -153,7 +159,7 @@ def test_rows_of_an_index_in_the_partition_are_work_of_that_partition() -> None:
 def test_totals_of_all_in_one_place_are_a_hot_row() -> None:
     totals = Summary(Key("totals", "all"), store=InTable("Totals"))
     staff = declared(Key("{Department}_{EmployeeId:06d}", "row"), derived=(totals,))
-    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, examined=2.0, written=2.0)])
+    heats = table_loads(design(staff), [measured(staff, HIRE, examined=2.0, written=2.0)])
     assert peaks(heats[1]) == {"totals": 40.0}
 
 
@@ -162,7 +168,7 @@ def test_a_list_and_its_entities_count_toward_their_own_partitions() -> None:
     staff = declared(derived=(by_name,))
     query = Query("by name", {"LastName": "="}, rate=100)
     found = measured(staff, query, via=by_name.name, examined=41.0, requests=41.0, transactions=41.0, returned=40.0)
-    heats, _ = simulate_day(design(staff), [found])
+    heats = table_loads(design(staff), [found])
     assert {each.table: max(peaks(each).values()) for each in heats} == {"Employees": 1000.0, "ByName": 0.2}
 
 
@@ -185,7 +191,7 @@ def test_a_skewed_partition_is_as_busy_by_ranges_as_by_points() -> None:
 
 def test_lists_in_blobs_are_no_work_of_a_table() -> None:
     staff = declared(derived=(IndexEntity("LastName", store=InBlobs("names")),))
-    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, written=1.0)])
+    heats = table_loads(design(staff), [measured(staff, HIRE, written=1.0)])
     assert [each.table for each in heats] == ["Employees"]
 
 
@@ -194,7 +200,7 @@ def test_what_is_written_with_another_set_is_work_of_that_set_too() -> None:
     heads = declared(Key("heads", "{Department}"), EMPLOYEE, name="Heads", table="Heads", writes=(count,))
     hire = Write("hire", "insert", rate=20, atomic_with=("count",))
     staff = declared(writes=(hire,))
-    heats, _ = simulate_day(design(staff, heads), [measured(staff, hire, written=2.0)])
+    heats = table_loads(design(staff, heads), [measured(staff, hire, written=2.0)])
     assert {each.table: peaks(each) for each in heats} == {
         "Employees": {f"Department {number}": 5.0 for number in (1, 2, 3, 4)},
         "Heads": {"heads": 20.0},
@@ -206,13 +212,13 @@ def test_an_update_leaves_alone_what_does_not_hold_what_changes() -> None:
     staff = declared(derived=(by_email,))
     for changes, tables in ((("Age",), ["Employees"]), (("LastName",), ["Employees", "ByEmail"])):
         write = Write("change", "update", changes, rate=1)
-        heats, _ = simulate_day(design(staff), [measured(staff, write, examined=1.0, written=2.0)])
+        heats = table_loads(design(staff), [measured(staff, write, examined=1.0, written=2.0)])
         assert [each.table for each in heats] == tables
 
 
 def test_a_table_to_which_nothing_is_done_has_no_heat() -> None:
     staff = declared()
-    assert simulate_day(design(staff), [measured(staff, Query("never", rate=0))])[0] == ()
+    assert table_loads(design(staff), [measured(staff, Query("never", rate=0))]) == ()
 
 
 def test_a_set_that_is_empty_yet_is_looked_at_as_it_is_after_a_year() -> None:
@@ -229,9 +235,7 @@ def test_reads_of_the_first_entities_are_not_cooled_by_buckets() -> None:
 
 def test_the_account_takes_the_requests_of_all_access_patterns() -> None:
     staff = declared()
-    _, load = simulate_day(
-        design(staff), [measured(staff, HIRE, transactions=5.0, requests=4.0), measured(staff, BY_ID)]
-    )
+    load = account_load([measured(staff, HIRE, transactions=5.0, requests=4.0), measured(staff, BY_ID)])
     assert load.rates[NOON] == 20 * 5 + 200
     assert sum(load.rates) / STEPS == pytest.approx(10 * 5 + 100)
     assert load.target == 20_000
@@ -304,7 +308,7 @@ def test_the_curve_of_a_day_has_the_mean_and_the_peak_that_are_declared(rate: fl
 
 def test_the_same_design_has_the_same_heat() -> None:
     first, second = (
-        simulate_day(design(events), [measured(events, Write("log", "insert", rate=2500))])
+        table_loads(design(events), [measured(events, Write("log", "insert", rate=2500))])
         for events in (log(BY_HOUR), log(BY_HOUR))
     )
     assert first == second

@@ -22,7 +22,7 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns_engine import Span
-from tablepatterns_review.capacity.hot_partitions import simulate_day
+from tablepatterns_review.capacity.hot_partitions import table_loads
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 
 CALLS = 40
@@ -51,7 +51,7 @@ def work_in(span: Span) -> Counter[tuple[str, str]]:
 
 def simulated(of: DeclaredSet, access: Query | Write, work: float, **other: Any) -> dict[str, list[float]]:
     """Return the entities of the busiest partitions of each table for one call, busiest first."""
-    heats, _ = simulate_day(design(of), [measured(of, access, examined=work, written=0.0, **other)])
+    heats = table_loads(design(of), [measured(of, access, examined=work, written=0.0, **other)])
     return {each.table: [round(found.peak, 9) for found in each.partitions] for each in heats}
 
 

@@ -77,13 +77,13 @@ def _needs(package: str, extra: str) -> Callable[[], str | None]:
     return lambda: None if find_spec(package) else text
 
 
-GO: Final = which("go")
-GO_PACKAGES: Final = Path("/usr/share/gocode")
-"""Where Debian installs packages for Go."""
 def _zstd() -> str | None:
     return None if sys.version_info >= (3, 14) else _needs("backports", "zstd")()
 
 
+GO: Final = which("go")
+GO_PACKAGES: Final = Path("/usr/share/gocode")
+"""Where Debian installs packages for Go."""
 CLIENTS: Final = ("adlfs", "deltalake", "obstore", "pyarrow")
 """What `tests/clients/requirements.txt` installs."""
 MISSING: Final[dict[str, Callable[[], str | None]]] = {

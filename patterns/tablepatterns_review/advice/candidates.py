@@ -11,6 +11,7 @@ from typing import Any, Final
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
+from tablepatterns.figures import listed
 from tablepatterns.key import Key
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntity
@@ -19,8 +20,10 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.distribution import values_of
 from ..design.key_parts import key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, Query
+from ..design.writes import inserted_at
 from ..kinds import kind_of
 from ..kinds.recipes import sample_key
 from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
@@ -80,6 +83,21 @@ def _missing_index(target: Target) -> Iterator[Change]:
                 unique = "unique " if is_unique else ""
                 says = f"add the {unique}index {index.name!r} {where}, {key_text(index.key)}"
                 yield changes.put_index(target.declared, index, says)
+                yield from _without_changing(target, index, says)
+
+
+def _without_changing(target: Target, index: IntraPartitionIndex | InterPartitionIndex, says: str) -> Iterator[Change]:
+    """Yield an index in other partitions without the properties that updates change, so that these do not write it."""
+    declared_set, key = target.declared, index.key
+    updates = [write for write in declared_set.writes if write.operation == "update"]
+    fields = [name for name in declared_set.shape.fields if name not in (*declared_set.key.fields, *key.fields)]
+    changing = {name for write in updates for name in write.changes or fields}
+    stable = [name for name in fields if name not in changing]
+    if isinstance(index, InterPartitionIndex) and len(stable) < len(fields):
+        table = index.placement.name if isinstance(index.placement, InTable) else None
+        narrow = InterPartitionIndex(key, table=table, include=stable, unique=index.is_unique, name=index.name)
+        left_out = listed([name for name in fields if name in changing], most=3)
+        yield changes.put_index(declared_set, narrow, f"{says}, without {left_out}, which updates change")
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -90,7 +108,8 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     key = declared_set.key
     inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
     is_reversed = inverted != key and is_in_order(inverted, query.known, query.query.order or "")
-    if is_reversed and partition_known(query) and kind_of(declared_set).shares_tables:
+    has_own_key = kind_of(declared_set).row_template(declared_set.settings) is None
+    if is_reversed and partition_known(query) and has_own_key:
         yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
     yield from _missing_index(target)
 
@@ -176,9 +195,8 @@ def _in_blobs(target: Target) -> Iterator[Change]:
 
 def _encrypted(target: Target) -> Iterator[Change]:
     declared_set, fields = target.declared, target.declared.shape.fields.items()
-    hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
     names = [name for name, field in fields if field.secret and name not in declared_set.key.fields]
-    if not hidden:
+    if not declared_set.encrypted():
         table = {"pattern": "encrypted_properties", "names": names}
         mapping = EncryptedProperties(names, keys=sample_key())
         says = f"encrypt {', '.join(names)} (EncryptedProperties)"
@@ -189,7 +207,24 @@ def _as_pattern(declared_set: DeclaredSet, pattern: str, says: str, **settings: 
     return Change(declared_set.name, says, pattern, values={"pattern": pattern}, settings=settings)
 
 
+def _divided(target: Target) -> Iterator[Change]:
+    """Yield the key with a field of the RowKey as the PartitionKey, if the key is constant and each query gives it."""
+    declared_set, row = target.declared, pieces_of(target.declared.key.row_template)
+    queries = target.context.queries_of(declared_set)
+    known = [name for name in declared_set.key.row_fields if all(query.known.get(name) == "=" for query in queries)]
+    if declared_set.key.partition_fields or not known or not queries or not kind_of(declared_set).shares_tables:
+        return
+    name = max(known, key=lambda name: values_of(declared_set.shape, name).count)
+    rest = "_".join(spelled(piece.name, piece.spec) for piece in row if piece.name not in (name, None))
+    entity = re.sub("[^a-z0-9]", "", declared_set.shape.entity.lower()) or "entity"
+    spec = next(piece.spec for piece in row if piece.name == name)
+    with_rest = f"{row[0].literal}{rest}" if rest else row[0].literal.rstrip("_") or entity
+    key = Key(spelled(name, spec), with_rest)
+    yield changes.change_key(declared_set, key, f"use the key {key_text(key)}")
+
+
 def _spread(target: Target) -> Iterator[Change]:
+    yield from _divided(target)
     declared_set = target.declared
     heat = next((table_load for table_load in target.context.heats if table_load.table == declared_set.table), None)
     if kind_of(declared_set).shares_tables and heat is not None and heat.buckets > 1:
@@ -205,8 +240,7 @@ def _not_spread(target: Target) -> Iterator[Change]:
 
 
 def _by_period(target: Target) -> Iterator[Change]:
-    declared_set, fields = target.declared, target.declared.shape.fields.items()
-    at = next((name for name, field in fields if field.type == "datetime" and field.order == "rising"), None)
+    declared_set, at = target.declared, inserted_at(target.declared)
     if at is None or declared_set.retention is None or not kind_of(declared_set).shares_tables:
         return
     days = declared_set.retention.days
@@ -281,7 +315,7 @@ def _count(target: Target) -> Iterator[Change]:
 
 
 def _conditional(target: Target) -> Iterator[Change]:
-    if target.done is not None:
+    if target.done is not None and target.done.write.overwrite:
         name = target.done.write.name
         says = f"write {name!r} on condition of the ETag"
         yield Change(target.declared.name, says, access={name: {"overwrite": False}})
@@ -439,6 +473,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = 
     "one-partition": _spread,
     "few-partitions": _spread,
     "hot-partition": _spread,
+    "large-partition": _divided,
     "needless-spread": _not_spread,
     "delete-by-entity": _by_period,
     "unpadded-key-field": _corrected,
@@ -451,6 +486,7 @@ RULES_WITH_CHANGES: Final[Mapping[str, Callable[[Target], Iterator[Change]]]] = 
     "count-by-reading": _count,
     "stale-read": _fresh,
     "lost-update": _conditional,
+    "call-rejected": _conditional,
     "list-too-long": _list_elsewhere,
     "contention": _less_contended,
     "queue-target": _into_partition,

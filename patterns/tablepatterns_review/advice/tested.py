@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tablepatterns.errors import BadInput
+from tablepatterns.figures import listed
 
+from ..capacity.hot_partitions import table_loads
 from ..design.model import Design, part_of
+from ..measure.measure import independent
 from ..result import Effect, Finding, Reviewed, Severity
 from ..rules import RULES
-from ..rules.context import RuleContext
+from ..rules.context import RuleContext, without_waste
 from .candidates import candidates
 from .changes import Change
 
@@ -47,7 +50,7 @@ def with_tested_advice(
         if change is None or after is None:
             reason = RULES[finding.rule].why_not_automatic or "no tested change resolves the finding"
             untested = f"{finding.better} No automatic change: {reason}."
-            better = untested if why is None else f"{why} {_OTHERWISE}"
+            better = untested if why is None else f"{why} {_otherwise(context, finding)}"
             advised.append(Advised(replace(finding, better=better)))
             continue
         there = set(map(_key, after.findings))
@@ -79,7 +82,17 @@ class Advised:
 _ALONE: Final = "A change that resolves it was tried, but conflicts with the other changes in this report."
 _CONFLICTS: Final = "This was tried, but conflicts with the other changes in this report."
 _TOO_MANY: Final = "No change was tested: the design has too many access patterns to test one for each finding."
-_OTHERWISE: Final = "Consider another design of the set."
+
+
+def _otherwise(context: RuleContext, finding: Finding) -> str:
+    """Return what to consider if the usual change was tried, and causes a worse finding."""
+    query = next((query for query in context.queries if query.subject == finding.subject), None)
+    equal = [name for name in finding.fields if query is not None and query.known.get(name) == "="]
+    if finding.rule != "missing-index" or query is None or not equal:
+        return "Consider another design of the set."
+    others = [repr(other.query.name) for other in context.queries_of(query.of) if equal[0] not in other.known]
+    also = f"; {listed(others, most=3)} must then give {equal[0]}, too" if others else ""
+    return f"Consider a PartitionKey of {equal[0]} for {query.of.name}{also}."
 
 
 def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[Finding]) -> Advised:
@@ -96,7 +109,7 @@ def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[F
         before=effect_of(before, finding),
         after=effect_of(after, finding),
         resolves=tuple(removed),
-        causes=tuple(f"{new.rule} ({new.subject})" for new in after.findings if _key(new) not in there),
+        causes=tuple(new for new in after.findings if _key(new) not in there),
     )
     return replace(made, finding=finding)
 
@@ -156,6 +169,7 @@ def _best_that_works(
     would undo each other.
     """
     why: str | None = None
+    usual = ""
     same = {_key(other) for other in remaining_findings if other.subject == finding.subject}
     best: tuple[Change, Reviewed] | None = None
     fewest = len(same) + 1
@@ -166,23 +180,28 @@ def _best_that_works(
             continue
         caused, there = _caused(reviewed.findings, after.findings), set(map(_key, after.findings))
         if not caused and not _saves(effect_of(reviewed, finding), effect_of(after, finding), finding):
-            why = why or f"The usual change, to {change.says}, was tried: it saves nothing."
+            why, usual = (why or "It saves nothing."), (usual or change.says)
         elif not caused and _key(finding) not in there:
             if len(same & there) < fewest:
                 best, fewest = (change, after), len(same & there)
             if not fewest:
                 break
         elif caused and why is None and best is None:
-            worst = caused[0]
-            is_worse = _key(worst) in map(_key, reviewed.findings)
-            effect = f"makes {worst.rule} of {worst.subject} serious" if is_worse else None
-            effect = effect or f"causes {worst.rule} in {worst.subject}"
-            why = f"The usual change, to {change.says}, was tried: it {effect}."
+            why, usual = f"With it: {caused[0].says}", change.says
+    if why is None:
+        return (*best, None) if best else (None, None, None)
+    if best and best[0].says.startswith(usual):
+        return (*best, why.replace("With it:", "Otherwise:"))
+    why = f"The usual change, to {usual}, was tried. {why}"
     return (*best, why) if best else (None, None, why)
 
 
 def _key(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.subject
+
+
+def _key_of_set(finding: Finding) -> tuple[str, str]:
+    return finding.rule, finding.subject.partition(": ")[0]
 
 
 def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
@@ -192,7 +211,8 @@ def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding
     return [
         finding
         for finding in after
-        if (finding.severity is Severity.SERIOUS and _key(finding) not in serious)
+        # What is wrong with the key of the entities is wrong with those of their indexes, too
+        if (finding.severity is Severity.SERIOUS and serious.isdisjoint((_key(finding), _key_of_set(finding))))
         or (finding.rule in _UNDONE and _key(finding) not in there)
     ]
 
@@ -218,11 +238,28 @@ def effect_of(reviewed: Reviewed, finding: Finding | None = None) -> Effect:
     amounts, names = reviewed.bill.by_subject, {whole, *(call.of.name for call in own_calls)}
     of_part = [amount for name, amount in amounts.items() if name.partition(": ")[0] in names]
     tables = {whole, *(call.of.table for call in own_calls)}
-    loads = [1 / load.headroom for load in reviewed.heats if load.table in tables]
     return Effect(
         "call" if is_of_call else "second",
         sum(call.requests * weight for call, weight in weighted_calls),
         sum(call.examined * weight for call, weight in weighted_calls),
         amounts.get(subject, 0.0) if is_of_call else sum(of_part) if own_calls else reviewed.bill.total,
-        max(loads) if own_calls and loads else reviewed.busiest,
+        _busiest(reviewed, subject, tables) if own_calls else reviewed.busiest,
     )
+
+
+def _busiest(reviewed: Reviewed, subject: str, tables: Collection[str]) -> float:
+    """Return the load of the busiest partition of tables, as a share of its target.
+
+    Needless reads of other access patterns have findings of their own, and would hide what a change does here.
+    """
+    own = {declared_set.name for declared_set in reviewed.design.sets if declared_set.table in tables}
+    groups = (group for group in independent(reviewed.design) if not group.isdisjoint(own))
+    names = set[str]().union(*groups)
+    calls = [
+        needed
+        for call in reviewed.measured
+        if call.of.name in names
+        for needed in ([call] if part_of(call.of.name, call.access.name) == subject else without_waste(call))
+    ]
+    loads = table_loads(reviewed.design, calls)
+    return max((1 / load.headroom for load in loads if load.table in tables), default=0.0)

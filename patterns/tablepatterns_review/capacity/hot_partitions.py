@@ -36,15 +36,14 @@ _Loads: TypeAlias = list[tuple[Load, Share]]
 """The loads of a partition, each with its share."""
 
 
-def simulate_day(design: Design, measured_sets: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
-    """Return the load of each table that is used, in the order of the design, and that of the account."""
-    measured_sets = tuple(measured_sets)
+def table_loads(design: Design, calls: Iterable[Measured]) -> tuple[TableLoad, ...]:
+    """Return the load of each table that the calls use, in the order of the design."""
     by_table = defaultdict[str, list[Load]](list, {declared_set.table: [] for declared_set in design.sets})
-    for measured_set in measured_sets:
-        for load in loads_of(design, measured_set):
+    for call in calls:
+        for load in loads_of(design, call):
             by_table[load.table].append(load)
     heats = [_heat(table, tuple(loads)) for table, loads in by_table.items()]
-    return tuple(heat for heat in heats if heat is not None), account_load(measured_sets)
+    return tuple(heat for heat in heats if heat is not None)
 
 
 @lru_cache(maxsize=512)
@@ -128,11 +127,13 @@ def _spread(loads: _Loads, step: int, peak: float, target: float) -> tuple[int, 
 
 def account_load(calls: Iterable[Measured]) -> AccountLoad:
     """Return the requests of the account, including those of workers."""
-    rates = [0.0] * STEPS
+    requests = defaultdict[tuple[float, float], float](float)
     for call in calls:
-        requests = max(call.requests, call.transactions)
-        for step, rate in enumerate(day_curve(call.rate, call.busiest)):
-            rates[step] += rate * requests
+        requests[call.rate, call.busiest] += max(call.requests, call.transactions)
+    rates = [0.0] * STEPS
+    for (average, busiest), number in requests.items():
+        curve = day_curve(average, busiest)
+        rates = [rate + calls_per_second * number for rate, calls_per_second in zip(rates, curve, strict=True)]
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))
 
 

@@ -317,6 +317,10 @@ class DeclaredSet:
         layout = self.profile(derived).layout
         return layout is not None and layout.hides is not None
 
+    def encrypted(self) -> set[str]:
+        """Return the fields that are encrypted before they are sent."""
+        return {name for mapping in self.mappings if mapping.keeps_secret for name in mapping.fields}
+
     def in_blobs(self) -> list[str]:
         """Return the fields whose large values are stored in blobs."""
         large = [mapping for mapping in self.mappings if stored_size(mapping, _LARGE, is_text=False, address=0)[1]]

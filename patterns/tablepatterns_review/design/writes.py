@@ -37,6 +37,16 @@ def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
     return write.operation == "update" and not set(declared_set.key.partition_fields).isdisjoint(write.changes)
 
 
+def inserted_at(declared_set: DeclaredSet) -> str | None:
+    """Return the field with the time at which an entity was inserted: a timestamp that rises, and never changes."""
+    key, updates = declared_set.key.fields, [write for write in declared_set.writes if write.operation == "update"]
+    for name, field in declared_set.shape.fields.items():
+        is_changed = any(name in write.changes or (not write.changes and name not in key) for write in updates)
+        if field.type == "datetime" and field.order == "rising" and not is_changed:
+            return name
+    return None
+
+
 def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:
     """Return how many entities per second the declared writes insert, update or delete."""
     return sum(write.rate for write in declared_set.writes if write.operation == operation)

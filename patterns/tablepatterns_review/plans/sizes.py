@@ -135,7 +135,7 @@ def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies:
     header = sum(headers.values())
     names = [*values, *extra, *headers]
     long_names = [
-        name for name in values if _is_sealed(declared_set, name) or fields[name].type in ("string", "binary")
+        name for name in values if name in declared_set.encrypted() or fields[name].type in ("string", "binary")
     ]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
     usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
@@ -170,7 +170,7 @@ def _json_size(declared_set: DeclaredSet, sizes: Mapping[str, int]) -> float:
     total = 0.0
     for name, stored in sizes.items():
         kind = declared_set.shape.fields[name].type
-        is_sealed = _is_sealed(declared_set, name)
+        is_sealed = name in declared_set.encrypted()
         if is_sealed or kind == "binary":
             value = 2 + 4 * math.ceil((stored - 4) / 3)
         else:
@@ -189,10 +189,6 @@ def archived_size(declared_set: DeclaredSet) -> float:
     fields = declared_set.shape.fields
     held = {name: value_bytes(field) for name, field in fields.items() if name not in declared_set.key.fields}
     return _MEMBERS + sum(key_units(declared_set.key, fields)) + _json_size(declared_set, held)
-
-
-def _is_sealed(declared_set: DeclaredSet, name: str) -> bool:
-    return any(mapping.keeps_secret and name in mapping.fields for mapping in declared_set.mappings)
 
 
 def _value_sizes(declared_set: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:

@@ -151,9 +151,8 @@ def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if finding.change is not None and finding.before is not None and finding.after is not None:
         found.append((f"--fix {finding.fix}", ("Tested; it makes this change in the design file.",)))
         found.append(("Effect", (_effect(finding.before, finding.after),)))
-    if finding.resolves:
-        resolved = (f"{SEVERITIES[each.severity]}, {subject_of(each)}: {plain(each.says)}" for each in finding.resolves)
-        found.append(("Resolves", tuple(resolved)))
-    if finding.causes:
-        found.append(("Leads to", tuple(map(plain, finding.causes))))
+    for label, others in (("Resolves", finding.resolves), ("Leads to", finding.causes)):
+        texts = (f"{SEVERITIES[other.severity]}, {subject_of(other)}: {plain(other.says)}" for other in others)
+        if others:
+            found.append((label, tuple(texts)))
     return (*found, ("Guide", (f"{plain(finding.guide)}. {plain(finding.why)}",)))

@@ -157,7 +157,7 @@ def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:
     yield "Entities", figures.number(entities), f"{figures.number(then)} {horizon}"
     cost, grown_cost = (figures.money(value, bill.currency) for value in (bill.total, bill.then))
     yield "Cost a month", cost, f"{grown_cost} {horizon}"
-    yield "Nearest to its target", figures.share(portion), name
+    yield "Busiest, of its target", figures.share(portion), name
 
 
 def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:

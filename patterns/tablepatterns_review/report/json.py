@@ -19,7 +19,7 @@ from ..design.model import DeclaredSet, Query, Write
 from ..result import Reviewed, Severity
 from .formatting import SEVERITIES
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """The version of the JSON format."""
 _DIGITS: Final = 6
 

@@ -18,7 +18,7 @@ from ..design.model import DAY, DeclaredSet, Field
 from ..design.writes import moves, touches
 from ..plans.sizes import value_bytes
 from ..result import Finding, Severity
-from .context import MeasuredQuery, RuleContext
+from .context import MeasuredQuery, RuleContext, is_read_one_by_one
 from .keys import pairs_alike
 from .rule import RULES, entities, listed, part_of
 
@@ -210,7 +210,7 @@ def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
         returned = min(returned, found_by(query.of.shape, query.query))
     more = returned * query.query.busiest
     pattern = "inter_partition_index" if via.is_eventual else "intra_partition_index"
-    if profile.finder == "find_all" and more >= RULES["second-read"].figures["lists"]:
+    if is_read_one_by_one(query.measured):
         says = (
             f"{query.query.name!r} reads a list and then {entities(returned)} one by one, "
             f"{often(query.query.busiest)}: {number(more)} reads a second."

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.figures import number, plural
+from tablepatterns.figures import number, plural, size
+from tablepatterns.figures import rate as mean_rate
 
 from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
+from ..design.writes import inserted_at
+from ..plans.sizes import primary_sizes, rows_of
 from ..result import Finding, Severity
-from .context import RuleContext
+from .context import MeasuredWrite, RuleContext
 from .rule import RULES, entities
 
+_NO_GROWTH: Final = "Declare the growth; or, if old entities are deleted, their retention or these deletes."
+_NO_TIME: Final = (
+    "Store when each entity was inserted, so that old ones can be dropped with the table of their period "
+    "(PeriodTables), or moved to an archive; or accept the growth."
+)
 _TEN_THOUSANDS: Final = 10_000
 _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
@@ -35,9 +43,9 @@ def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> fl
 
 
 def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    retention, fields = declared_set.retention, declared_set.shape.fields.values()
+    retention = declared_set.retention
     # Only entities with a timestamp can be stored with those of their day
-    is_timed = any(field.type == "datetime" and field.order == "rising" for field in fields)
+    is_timed = inserted_at(declared_set) is not None
     if (retention is None and not is_timed) or (retention is not None and retention.by == "table"):
         return
     # As many entities expire as are inserted
@@ -49,7 +57,8 @@ def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findin
         return
     severity = RULES["delete-by-entity"].severity_of(gone)
     if severity is not None:
-        yield RULES["delete-by-entity"].finding(severity, declared_set, deleted=entities(gone))
+        better = None if is_timed else f"Store when each entity was inserted. {RULES['delete-by-entity'].better}"
+        yield RULES["delete-by-entity"].finding(severity, declared_set, better=better, deleted=entities(gone))
 
 
 def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
@@ -65,16 +74,35 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     if not is_archived and shape.moves.received:
         inserted, added = (rate + shape.moves.received_rate * YEAR for rate in (inserted, added))
         growth = shape.net_growth
-    severity = RULES["unbounded-growth"].severity_of(max(added, growth))
     tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count)
+    is_doubtful = growth > 0 and added > _TWICE * growth + tolerated
+    # Of two figures that contradict each other, the higher one may be the wrong one
+    yearly = growth if is_doubtful else max(added, growth)
+    severity = RULES["unbounded-growth"].severity_of(yearly)
     words = {"added": entities(max(0.0, added)), "growth": number(growth)}
     if not is_archived and severity is not None:
-        yield RULES["unbounded-growth"].finding(severity, declared_set, added=entities(max(added, growth)))
+        yield _unbounded(declared_set, severity, yearly)
     if added > _TWICE * growth + tolerated:
-        yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, **words)
-    elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
-        better = "Which of the two is right? Or are there inserts that are not declared?"
+        often_added = max(context.writes_of(declared_set), key=_inserts, default=None)
+        words |= {"access": repr(often_added.write.name) if often_added else "the insert"}
+        words |= {"mean": mean_rate(growth / YEAR)}
+        better = None if growth else _NO_GROWTH
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
+    elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
+        better = "Correct one of the two, or declare the other inserts."
+        yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
+
+
+def _inserts(done: MeasuredWrite) -> float:
+    return done.write.rate if done.write.operation == "insert" else 0.0
+
+
+def _unbounded(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:
+    """Return the finding about a set that grows fast; what can be dropped or archived depends on its fields."""
+    row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
+    words = {"added": entities(added), "bytes": size(added * row), "at": at or ""}
+    better = None if at is not None else _NO_TIME
+    return RULES["unbounded-growth"].finding(severity, declared_set, better=better, **words)
 
 
 def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:

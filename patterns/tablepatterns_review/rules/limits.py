@@ -13,6 +13,7 @@ from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTIT
 from ..capacity.load import partitions_of
 from ..design.distribution import busiest_share
 from ..design.model import DeclaredSet, Field
+from ..design.writes import inserted_at
 from ..kinds.recipes import number_of_tables
 from ..result import Finding, LimitUse, Severity
 from .context import MeasuredQuery, RuleContext
@@ -44,6 +45,8 @@ _LIMIT_RULES: Final[Mapping[str, Rule]] = {
 _VALUE: Final = "bytes of a property"
 _FOLLOWING: Final = ("bytes of an entity", "bytes of a transaction")
 """The limits that are exceeded only because a value is too large."""
+_OF_ENTITIES: Final = ("bytes of", "properties of", "characters of", "operations of")
+"""The beginnings of the limits whose excess makes calls fail."""
 _SLOW: Final = "entities that a partition serves in 5 s"
 
 
@@ -65,7 +68,19 @@ def _large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterato
     now, then = map(entities, counts)
     words = {"now": now, "growth": f", and {then} at the end of the growth" if then != now else ""}
     words["hours"] = plural(round(max(counts) / PARTITION_ENTITIES_PER_SECOND / 3600, 1), "hour")
+    words["advice"] = _advice_on_division(context, declared_set)
     yield RULES["large-partition"].finding(severity, declared_set, **words)
+
+
+def _advice_on_division(context: RuleContext, declared_set: DeclaredSet) -> str:
+    """Return what to divide the partitions of a set by: a field that its queries give, or else its time."""
+    queries, at = context.queries_of(declared_set), inserted_at(declared_set)
+    given = [name for name in declared_set.key.row_fields if all(query.known.get(name) == "=" for query in queries)]
+    if given and queries:
+        return f"Begin the PartitionKey with {given[0]}, or a part of it: every query gives it."
+    if at is not None:
+        return f"Add the month of {at} to the PartitionKey, or use a table for each month (PeriodTables)."
+    return "Add a field to the PartitionKey that divides it, such as the beginning of a name or of a hash."
 
 
 def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
@@ -122,7 +137,8 @@ def _slow(context: RuleContext, use: LimitUse) -> Iterator[Finding]:
 
 def _rejected(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
-    too_large = {use.subject.partition(": ")[0] for use in context.in_sight if use.now > use.most}
+    exceeded = (use for use in context.in_sight if use.now > use.most and use.limit.startswith(_OF_ENTITIES))
+    too_large = {use.subject.partition(": ")[0] for use in exceeded}
     reported: set[tuple[str, str]] = set()
     for call in context.measured:
         name, reason = call.of.name, call.rejected

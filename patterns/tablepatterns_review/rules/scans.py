@@ -11,6 +11,7 @@ from tablepatterns.filters import QueryClass, classify, parse, point_keys
 
 from ..design.model import DeclaredSet
 from ..kinds import kind_of
+from ..kinds.recipes import oldest_days
 from ..plans.planner import code_of, is_shared, mistakes_of, new_index
 from ..plans.sizes import primary_sizes
 from ..result import Finding, Severity
@@ -42,6 +43,8 @@ _HIGHEST_FIRST: Final = (
     "Store a number that falls as {field} rises, such as 999999999 - {field}, and begin the RowKey of the entities, or "
     "of an index, with it: the highest {field} is then read first."
 )
+_HOURLY: Final = 7
+"""The days for which tables of an hour are not too many."""
 _BLOBS: Final = 0.5
 _SEVERAL_PARTS: Final = 4.0
 _COLD: Final = 0.25
@@ -59,8 +62,10 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
             severity = Severity.NOTE
         if severity is not None:
             yield _scan(context, query, severity)
+        else:
+            # Another key or index changes which parts are asked
+            yield from _asked_parts(query)
         yield from _unwanted_blobs(query)
-        yield from _asked_parts(query)
         yield from _joins(context, query)
     for declared_set in context.design.sets:
         yield from _needless_spread(context, declared_set)
@@ -101,9 +106,14 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
         queries, results = counted(len(keys), "point query"), counted(len(keys), "entity")
         return RULES["or-of-keys"].finding(severity, query, queries=queries, results=results, **words)
     fields = tuple(unindexed(query))
+    encrypted = [name for name in fields if name in query.of.encrypted()]
+    if encrypted:
+        words["properties"] = listed(encrypted)
+        return RULES["encrypted-filter"].finding(severity, query, fields=encrypted, **words)
     if query.query.take is not None and not in_order(query) and not fields:
         return _client_sort(query, severity)
     if _is_span_of_log(context, query):
+        words["tables"] = _in_tables(query.of)
         return RULES["log-data"].finding(severity, query, **words)
     is_job = query.query.rate < ONCE_AN_HOUR
     index = None if is_job or not fields else new_index(query.of, query.query)
@@ -138,6 +148,16 @@ def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
     if order.startswith("-") and kind in ("int32", "int64"):
         return RULES["client-sort"].finding(severity, query, better=_HIGHEST_FIRST.format(field=field), **words)
     return RULES["client-sort"].finding(severity, query, **words)
+
+
+def _in_tables(declared_set: DeclaredSet) -> str:
+    """Return how tables for periods would shorten the scan of a log."""
+    if kind_of(declared_set).period_days(declared_set) is not None:
+        return "query one partition at a time"
+    days = oldest_days(declared_set)
+    period, length = ("hour", 1 / 24) if days <= _HOURLY else ("day", 1.0)
+    scanned = entities(declared_set.shape.count * length / days)
+    return f"use one for each {period} (PeriodTables): the span then scans {scanned}"
 
 
 def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:

@@ -8,10 +8,11 @@ from math import inf
 from typing import Final
 
 from tablepatterns.figures import number, often, plural
-from tablepatterns.limits import MAX_PAGE_ENTITIES
+from tablepatterns.limits import KIB, MAX_PAGE_ENTITIES
 
 from ..design.model import Access, DeclaredSet, Field
 from ..plans.planner import mistakes_of
+from ..plans.sizes import value_bytes
 from ..result import Finding, Severity
 from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
 from .rule import RULES, entities, listed, part_of, severity_of
@@ -94,8 +95,7 @@ def _access(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
     if set(leading[: len(access.by)]) != set(access.by):
         words |= {"names": listed(access.by), "leading": listed(leading) or "a constant"}
         yield RULES["access-not-by-key"].finding(Severity.SERIOUS, subject, **words)
-    encrypted = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
-    if plain := [name for name in access.hidden if name not in encrypted]:
+    if plain := [name for name in access.hidden if name not in declared_set.encrypted()]:
         yield RULES["access-to-hidden-property"].finding(
             Severity.SERIOUS, subject, fields=plain, hidden=listed(plain), **words
         )
@@ -105,8 +105,7 @@ def _secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield the secret values that every reader of the table can read."""
     secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
     in_keys = [name for name in secrets if any(name in key.fields for key in declared_set.keys)]
-    hidden = {name for mapping in declared_set.mappings if mapping.keeps_secret for name in mapping.fields}
-    plain = [name for name in secrets if name not in hidden and name not in in_keys]
+    plain = [name for name in secrets if name not in declared_set.encrypted() and name not in in_keys]
     for rule, names in ((RULES["secret-in-key"], in_keys), (RULES["secret-in-plain-text"], plain)):
         if names:
             yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
@@ -116,6 +115,9 @@ def _merged(done: MeasuredWrite) -> Iterator[Finding]:
     write = done.write
     refused = [name for mapping in done.of.mappings if not mapping.allows_merge for name in mapping.fields]
     is_whole = write.operation != "update" or not write.changes or not set(refused).isdisjoint(write.changes)
-    if refused and not is_whole and RULES["merge-refused"].severity_of(write.busiest) is not None:
+    rewritten = sum(value_bytes(field) for name, field in done.of.shape.fields.items() if name in refused)
+    is_frequent = RULES["merge-refused"].severity_of(write.busiest) is not None
+    # A write of a small entity costs the same as one of a property
+    if not is_whole and is_frequent and rewritten >= KIB:
         words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
         yield RULES["merge-refused"].finding(Severity.NOTE, done, hidden=listed(refused, most=3), **words)

@@ -31,6 +31,7 @@ KINDS = (
     "held_out_6",
     "held_out_7",
     "held_out_8",
+    "held_out_9",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

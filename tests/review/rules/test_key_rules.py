@@ -191,12 +191,30 @@ class TestASecret:
         assert found(sets=[replace(SECRET, mappings=(mapping,))]) == []
 
     @pytest.mark.parametrize(
-        ("rate", "changes", "rules"), [(10, "Age", ["merge-refused"]), (9, "Age", []), (10, "Email", [])]
+        ("rate", "changes", "size", "rules"),
+        [
+            (10, "Age", 510, ["merge-refused"]),
+            (10, "Age", 509, []),
+            (9, "Age", 510, []),
+            (10, "Email", 510, []),
+        ],
     )
-    def test_is_written_with_every_change_of_the_entity(self, rate: float, changes: str, rules: list[str]) -> None:
+    def test_is_written_with_every_change_of_the_entity(
+        self, rate: float, changes: str, size: int, rules: list[str]
+    ) -> None:
         mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
         write = Write("it", "update", (changes,), rate=rate)
-        assert [each.rule for each in found(done(replace(SECRET, mappings=(mapping,)), write))] == rules
+        fields = {**SECRET.shape.fields, "Email": Field(size=size, secret=True)}
+        of = replace(SECRET, mappings=(mapping,), shape=replace(SECRET.shape, fields=fields))
+        assert [each.rule for each in found(done(of, write))] == rules
+
+    def test_that_is_encrypted_cannot_be_filtered_on(self) -> None:
+        mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
+        query = Query("it", {"Department": "=", "Email": "="}, rate=10)
+        of = replace(SECRET, mappings=(mapping,))
+        (one,) = found(asked(of, query, QueryClass.PARTITION_SCAN, examined=500.0, matching=1.0, returned=500.0))
+        assert (one.rule, one.fields) == ("encrypted-filter", ("Email",))
+        assert "blind index of Email" in one.better
 
     def test_in_a_key_is_reported_once_as_such(self) -> None:
         index = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")

@@ -15,7 +15,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns_review.result import LimitUse, Severity
 from tablepatterns_review.rules import RULES, Rule
-from tablepatterns_review.rules.context import HEAVY, NOTICEABLE, SLOW
+from tablepatterns_review.rules.context import HEAVY, LISTED, NOTICEABLE, SLOW
 
 _LIMITS = {
     "bytes of a property": "value-too-large",
@@ -246,7 +246,7 @@ def test_every_sentence_of_a_rule_can_be_formatted_and_ends_like_one(rule: Rule)
     assert all(name.isidentifier() for name in names)
     words = dict.fromkeys(names, "a word")
     assert rule.says.format_map(words).endswith((".", "a word"))
-    assert rule.better.format_map(words).endswith((".", "?"))
+    assert rule.better.format_map(words).endswith((".", "?", "a word"))
 
 
 def test_the_levels_of_needless_reads_are_those_of_the_code() -> None:
@@ -254,3 +254,4 @@ def test_the_levels_of_needless_reads_are_those_of_the_code() -> None:
     assert f"serious if it reads {number(HEAVY)} entities a second" in said
     assert f"a warning from {number(NOTICEABLE)} a second" in said
     assert f"{number(SLOW)} in one call" in said
+    assert RULES["second-read"].figures["lists"] == LISTED
