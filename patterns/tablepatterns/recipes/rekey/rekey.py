@@ -32,7 +32,7 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter, Phase, PhaseStore, State
+from .dual_writer import DualWriter, Phase, State
 from .entities import RekeyedEntities
 from .fence import fenced_table
 from .mirror import Claim, Difference, RekeyProgress, RekeyReport
@@ -171,7 +171,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             cast("Account_co", account),
             old_set.without_model(),
             new_set.without_model(),
-            phases=PhaseStore(account, control, ("rekey", self.name)),
+            control=control,
+            name=self.name,
             queue=self.queue,
             kind=self.kind,
             lease=lease,
