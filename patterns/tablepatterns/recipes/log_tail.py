@@ -140,8 +140,8 @@ class LogTail(EntitySet[Account_co, E]):
         >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
         >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
         ...     _ = claims.append({"Employee": employee, "Amount": amount})
-        >>> each = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
-        >>> [[claim["Amount"] for claim in newest] for newest in each]
+        >>> latest = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
+        >>> [[claim["Amount"] for claim in newest] for newest in latest]
         [[1], [2]]
 
         Cost: for each partition 1 transaction for up to 1,000 entries; they are sent together.

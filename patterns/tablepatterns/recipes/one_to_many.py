@@ -58,7 +58,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223})
     >>> staff.parent_of(jones)["Floor"], staff.parent_of(jones)["EmployeeCount"]
     (3, 1)
-    >>> [found["EmployeeId"] for found in staff.children_of(Department="Sales")]
+    >>> [employee["EmployeeId"] for employee in staff.children_of(Department="Sales")]
     [223]
 
     Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
