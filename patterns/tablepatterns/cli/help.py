@@ -19,7 +19,6 @@ _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
 
 @functools.cache
 def page() -> str:
-    """Return the page, as Markdown."""
     return files(__name__.rpartition(".")[0]).joinpath("errors.md").read_text(encoding="utf-8")
 
 

@@ -96,7 +96,6 @@ class IndexEntity(Lists):
         return spread_key(self._key) if self.spread > 1 else self._key
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key of the rows."""
         return self.layout(key)
 
     def check_key(self, key: Key, table: str) -> None:

@@ -96,7 +96,6 @@ class State:
         return cls(Phase(row["Phase"]), row["IsVerified"], verification, was_cut_over, row.get("CommittedAt"), row)
 
     def properties(self) -> dict[str, Any]:
-        """Return the properties to store."""
         properties: dict[str, Any] = {
             "Phase": self.phase.value,
             "IsVerified": self.is_verified,
