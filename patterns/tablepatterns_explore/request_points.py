@@ -165,8 +165,6 @@ class Call(Point):
 
 
 class Sleep(Point):
-    """A sleep until a time."""
-
     def __init__(self, until: Ticks) -> None:
         super().__init__()
         self.until = until

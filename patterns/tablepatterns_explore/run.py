@@ -55,7 +55,6 @@ class _Step(NamedTuple):
     length: int
 
     def path(self) -> list[_Step]:
-        """Return the steps from the start to this one."""
         steps: list[_Step] = [self]
         while (before := steps[-1].before) is not None:
             steps.append(before)
@@ -220,7 +219,6 @@ class Run:
             self.world.snapshots.go_to(self.account)
 
     def check_end(self) -> None:
-        """Check the invariant, after all actors have ended."""
         check = self.group.scenario.invariant
         if check is not None:
             self._check(check, "final check failed")

@@ -19,7 +19,6 @@ _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
 
 @functools.cache
 def page() -> str:
-    """Return the page, as Markdown."""
     return files(__name__.rpartition(".")[0]).joinpath("errors.md").read_text(encoding="utf-8")
 
 
@@ -34,12 +33,12 @@ def section(name: str) -> str:
     >>> section("unknown_key").splitlines()[0]
     '## UnknownKey'
     """
-    found = {_plain(each): each for each in _sections()}
-    if (wanted := _plain(name)) not in found:
-        near = [found[each] for each in get_close_matches(wanted, found)]
+    names_by_plain = {_plain(section_name): section_name for section_name in _sections()}
+    if (plain_name := _plain(name)) not in names_by_plain:
+        near = [names_by_plain[match] for match in get_close_matches(plain_name, names_by_plain)]
         hint = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
         raise BadInput("name", name, "there is no help on this name", hint)
-    return f"## {found[wanted]}\n\n{_sections()[found[wanted]]}\n"
+    return f"## {names_by_plain[plain_name]}\n\n{_sections()[names_by_plain[plain_name]]}\n"
 
 
 @functools.cache

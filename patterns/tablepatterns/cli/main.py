@@ -109,10 +109,10 @@ def patterns(
     Example: tablepatterns patterns log_tail
     """
     if name is None:
-        data = [{"name": each.name, "title": each.title, "summary": each.summary} for each in ENTRIES]
+        data = [{"name": pattern.name, "title": pattern.title, "summary": pattern.summary} for pattern in ENTRIES]
         return Result(data, (listing(),))
-    found = entry(name)
-    return Result(asdict(found), (describe(found),))
+    pattern = entry(name)
+    return Result(asdict(pattern), (describe(pattern),))
 
 
 @command(main, "help")
@@ -178,14 +178,14 @@ def worker(
     # Not the root logger: the SDK logs every request at INFO
     with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
         check_not_stopped()
-        found: Worker[Any] = load(name, Worker, "worker")
-        if getattr(found.account, "engine", None) is not None:
+        declared_worker: Worker[Any] = load(name, Worker, "worker")
+        if getattr(declared_worker.account, "engine", None) is not None:
             rule = "its account is in memory, where no other process can send it a message"
             raise BadInput("worker", name, rule, "connect it to an account, or call run_once() in the same program")
         if not as_json:
-            Result(None, (f"working on {', '.join(found.queues)}; stop with Ctrl+C",)).print(as_json=False)
-        bound: Any = bound_async(found)
-        report = run(bound.run(stopping), found.account)
+            Result(None, (f"working on {', '.join(declared_worker.queues)}; stop with Ctrl+C",)).print(as_json=False)
+        bound: Any = bound_async(declared_worker)
+        report = run(bound.run(stopping), declared_worker.account)
     line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
     return Result(asdict(report), (line,))
 

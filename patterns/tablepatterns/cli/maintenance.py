@@ -54,7 +54,6 @@ Names = Annotated[
 
 
 def maintenance(app: typer.Typer) -> None:
-    """Add the commands to the app."""
     for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
         command(app)(walking()(walk))
     command(app, "count")(walking()(count_entities))

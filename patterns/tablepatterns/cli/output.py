@@ -161,9 +161,9 @@ def command(
                 raise typer.Exit(result.status)
 
         option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_AS_JSON)
-        parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
+        parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "as_json"]
         run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*parameters, option)}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, option)}
         app.command(name, **settings)(run)
         return run
 

@@ -186,8 +186,7 @@ async def recount(
 
     :param via: a summary in the partition, one of the set's own
     :param retry_for: the seconds to keep retrying while others write the totals
-    :param key: the fields as a mapping, for field names that are also parameter names
-    :param fields: a value for every field of the PartitionKey
+    :param fields: a value for every field of the PartitionKey, or as a mapping `key`
     :raises BadInput: the summary is not this set's, or is outside the partition
     :raises BadKey: a field is missing, or does not belong to the PartitionKey
     :raises TooMuchContention: writers changed the totals during every attempt

@@ -20,9 +20,7 @@ class HasEntitySet(Protocol[Account_co]):
     """A pattern that stores its entities in an `EntitySet`, such as a `PartitionSpread`."""
 
     @property
-    def entity_set(self) -> EntitySet[Account_co, Any]:
-        """The set."""
-        ...
+    def entity_set(self) -> EntitySet[Account_co, Any]: ...
 
 
 AnySet: TypeAlias = EntitySet[Account_co, Any] | HasEntitySet[Account_co]

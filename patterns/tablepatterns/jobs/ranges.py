@@ -24,9 +24,7 @@ _SPARE_PROBES = 16
 class PageReader(Protocol):
     """Reads the rows of a table in pages, in the order of their keys."""
 
-    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of rows."""
-        ...
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class SelectedRows:
     select: Sequence[str] | None = None
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of these rows."""
         both = [condition for condition in (where, self.where) if condition is not None]
         combined = reduce(Filter.__and__, both) if both else None
         return await self.table.page(combined, size=size, token=token, select=self.select)

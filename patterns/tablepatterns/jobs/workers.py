@@ -116,7 +116,6 @@ class Workers:
 
     @staticmethod
     def of(workers: int | Workers | None) -> Workers | None:
-        """Return the argument of a job as `Workers`."""
         return Workers(workers) if isinstance(workers, int) else workers
 
 
@@ -136,7 +135,6 @@ class OneRange(Workers):
         self.report: Any = None
 
     async def process(self, work: RangeWork[ReportT], page_size: int) -> ReportT:
-        """Work on the range."""
         if work.name != self.name:
             rule = f"it returns an object for the work {work.name!r}, and the job is {self.name!r}"
             raise BadInput("source", work.name, rule, "let it return the object of which the job was called")
@@ -360,7 +358,6 @@ class Run:
         return list(done)
 
     async def _take(self, task: Any) -> None:
-        """Take the outcome of a task that is done."""
         rows, executor = self._running.pop(task)
         try:
             outcome: _Outcome = task.result()

@@ -181,8 +181,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param slot: the number of the point, from 0
         :param value: of the series' type; None is rejected, since a merge cannot remove a value: see `clear`
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the key
+        :param fields: a value for every field of the key, or as a mapping `key`
         :raises BadInput: the series has no such point
         :raises BadProperty: the value is not of the type
         :raises BadKey: a key field is missing, or its value cannot be part of a key
@@ -369,8 +368,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param until: an aware datetime; its point is the last one
         :param at: the key field with the period of a series, a date or an instant
         :param period: how long a period is
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every other field of the key
+        :param fields: a value for every other field of the key, or as a mapping `key`
         :raises BadInput: the points do not divide the period evenly, or there is no such field
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """

@@ -39,7 +39,7 @@ class EventualTransaction(Pattern[Account_co]):
     >>> _ = hiring.start({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
     >>> Worker(storage, [hiring]).run_once().handled
     1
-    >>> [found["EmployeeId"] for found in by_name.range(LastName="Jones")]
+    >>> [employee["EmployeeId"] for employee in by_name.range(LastName="Jones")]
     [223]
 
     Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the

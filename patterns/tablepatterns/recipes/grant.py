@@ -429,12 +429,10 @@ def _check_outside(subject: str, key: Key | None, scope: KeyScope) -> None:
 
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:
-    """Return whether the rows are in a table, and in this one."""
     return derived.placement.store_name(subject.table.name) == ("table", table.lower())
 
 
 def _keys_of(derived: Derived, subject: AnySet) -> Key | None:
-    """Return the key of the rows, or None if it is not known."""
     if isinstance(derived, Index):
         return derived.key
     if isinstance(derived, IndexEntity):

@@ -29,7 +29,7 @@ class IndexEntity(Lists):
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_name])
     >>> for number in (223, 152):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "LastName": "Jones"})
-    >>> [found["EmployeeId"] for found in employees.find_all(by_name, Department="Sales", LastName="Jones")]
+    >>> [employee["EmployeeId"] for employee in employees.find_all(by_name, Department="Sales", LastName="Jones")]
     [152, 223]
 
     There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
@@ -96,7 +96,6 @@ class IndexEntity(Lists):
         return spread_key(self._key) if self.spread > 1 else self._key
 
     def row_key_pattern(self, key: Key) -> Key | None:
-        """Return the key of the rows."""
         return self.layout(key)
 
     def check_key(self, key: Key, table: str) -> None:

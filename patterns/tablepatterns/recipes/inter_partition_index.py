@@ -26,7 +26,7 @@ class InterPartitionIndex(Index, Generic[K]):
     >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com", "Age": 34})
     >>> employees.find(by_email, Department="Sales", Email="jonesj@contoso.com")["EmployeeId"]
     223
-    >>> [found["Email"] for found in employees.range(by_email, Department="Sales", Email=prefix("j"))]
+    >>> [employee["Email"] for employee in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
     If copies and primaries share a table, begin the PartitionKey of the copies with a prefix. If several entities may

@@ -27,7 +27,7 @@ class IntraPartitionIndex(Index, Generic[K]):
     >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com", "Age": 34})
     >>> employees.find(by_email, Department="Sales", Email="jonesj@contoso.com")["EmployeeId"]
     223
-    >>> [found["Email"] for found in employees.range(by_email, Department="Sales", Email=prefix("j"))]
+    >>> [employee["Email"] for employee in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
     The copies share the primary's PartitionKey. Their RowKey begins with a prefix of its own; what follows it is the

@@ -123,8 +123,7 @@ class LogTail(EntitySet[Account_co, E]):
         Cost: 1 transaction for up to 1,000 entries, if the service does not cut its pages shorter.
 
         :param count: how many entries
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param partition: a value for every field of the PartitionKey
+        :param partition: a value for every field of the PartitionKey, or as a mapping `key`
         """
         check_least("count", count, 0)
         return await (self._layer or self)._first(Selection(fields_of(key, partition)), count)
@@ -140,8 +139,8 @@ class LogTail(EntitySet[Account_co, E]):
         >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
         >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
         ...     _ = claims.append({"Employee": employee, "Amount": amount})
-        >>> each = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
-        >>> [[claim["Amount"] for claim in newest] for newest in each]
+        >>> latest = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
+        >>> [[claim["Amount"] for claim in newest] for newest in latest]
         [[1], [2]]
 
         Cost: for each partition 1 transaction for up to 1,000 entries; they are sent together.
@@ -174,8 +173,7 @@ class LogTail(EntitySet[Account_co, E]):
 
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for no upper bound
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param partition: a value for every field of the PartitionKey
+        :param partition: a value for every field of the PartitionKey, or as a mapping `key`
         """
         span: Any = at_least(earliest) if latest is None else span_of(earliest, latest)
         return self.range(fields_of({self.at: span}, fields_of(key, partition)))

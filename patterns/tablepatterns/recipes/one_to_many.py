@@ -58,7 +58,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223})
     >>> staff.parent_of(jones)["Floor"], staff.parent_of(jones)["EmployeeCount"]
     (3, 1)
-    >>> [found["EmployeeId"] for found in staff.children_of(Department="Sales")]
+    >>> [employee["EmployeeId"] for employee in staff.children_of(Department="Sales")]
     [223]
 
     Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
@@ -138,8 +138,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
 
         On the Cosmos DB Table API the order is undefined.
 
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: a value for every field of the parent's key
+        :param fields: a value for every field of the parent's key, or as a mapping `key`
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         key_fields = stored_fields(self._parent_models, fields_of(key, fields))
@@ -239,8 +238,7 @@ class SharedFields(Pattern[Account_co]):
         :param chunk: how many entities to read and write at a time, 1 to 100; if their derived rows do not fit into one
             transaction, they are written in several
         :param retry_for: the seconds to keep retrying each chunk while others write the same entities
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param parent: the key fields that select the children: their partition at least
+        :param parent: the key fields that select the children: their partition at least, or as a mapping `key`
         :raises BadInput: a field is not one of the parent's, or `chunk` is out of range
         :raises BadProperty: the model of the set rejects a changed entity; earlier chunks stay written
         :raises BadToken: the token is of another parent

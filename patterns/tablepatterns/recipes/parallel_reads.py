@@ -75,8 +75,8 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     >>> for number, department in enumerate(["Sales", "Marketing", "Sales"]):
     ...     _ = employees.insert({"Department": department, "EmployeeId": number})
-    >>> found = ParallelReads(employees).ranges([{"Department": "Sales"}, {"Department": "Marketing"}])
-    >>> [each["EmployeeId"] for each in found.entities], found.failed
+    >>> result = ParallelReads(employees).ranges([{"Department": "Sales"}, {"Department": "Marketing"}])
+    >>> [employee["EmployeeId"] for employee in result.entities], result.failed
     ([0, 2, 1], [])
 
     Consistency: results are in the order of the request. A failed read does not cancel the others; its error is in the

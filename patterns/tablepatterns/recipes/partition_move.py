@@ -100,8 +100,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
         :param entity: as it was read from the set, completely
         :param retry_for: the seconds to keep retrying while others write the entity
-        :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the key fields that change
+        :param fields: the key fields that change, or as a mapping `key`
         :raises BadInput: the partition stays the same, another move of the entity is not completed, it was not read
             completely from this set, or it has a value of its own in `MovingTo` or `MovedFrom`
         :raises BadKey: no field of the key is given, or a value cannot be part of a key

@@ -46,7 +46,6 @@ class StoredEntities:
         return self._key.matches(*key)
 
     def selected(self, names: Collection[str]) -> list[str]:
-        """Return the properties to select for some stored properties."""
         return [*SYSTEM_PROPERTIES, *sorted(names)]
 
     def is_primary(self, row: Entity) -> bool:

@@ -47,7 +47,7 @@ class Traffic:
     >>> with Traffic(storage) as traffic:
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
     ...     _ = employees.get(Department="Sales", EmployeeId=223)
-    >>> [(each.operation, each.partition, each.status) for each in traffic.requests][1:]
+    >>> [(sent.operation, sent.partition, sent.status) for sent in traffic.requests][1:]
     [('CreateTable', None, 201), ('InsertEntity', 'Sales', 201), ('QueryEntity', 'Sales', 200)]
     >>> traffic.overall.transactions, str(traffic.overall.cost)
     (4, '4 table transactions')

@@ -191,7 +191,6 @@ def _copied(operation: str, headers: Mapping[str, str]) -> str:
 
 
 def _file_of(package: str) -> str | None:
-    """Return the file of a package without importing it."""
     spec = find_spec(package)
     return None if spec is None else spec.origin
 

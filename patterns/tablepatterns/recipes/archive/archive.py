@@ -331,7 +331,6 @@ class Move:
             await self.delete(copied)
 
     async def copy(self, lease: Lease) -> Copied | None:
-        """Copy the entity; return None if there is none."""
         snapshot = await self.origin.get(self.keys)
         if snapshot is None:
             return None

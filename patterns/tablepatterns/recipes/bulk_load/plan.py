@@ -231,11 +231,7 @@ class Planner:
             # Nothing depends on the stored entity, so the service's upsert is enough
             steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
         entity_plan = PlannedEntity(position, encoded, steps)
-        is_small = (
-            len(steps) <= limits.MAX_TRANSACTION_OPERATIONS and entity_plan.payload < limits.MAX_TRANSACTION_BYTES
-        )
-        if not is_small or len(entity_plan.rows) < len(steps):
-            check_transaction([step.operation for step in steps])
+        check_transaction([step.operation for step in steps])
         return entity_plan
 
     async def _steps(self, write: Write) -> list[Step]:

@@ -284,7 +284,6 @@ class Upload(Streamed):
 
 
 def _position(content: Any) -> int | None:
-    """Return the position of a seekable file, or None."""
     return int(content.tell()) if hasattr(content, "seekable") and content.seekable() else None
 
 

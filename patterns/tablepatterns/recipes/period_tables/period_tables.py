@@ -338,7 +338,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        newest_first: bool | None = None,
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
@@ -351,16 +350,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for no end
-        :param newest_first: the order of the tables; None for that of the keys
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
-        :raises BadInput: `newest_first` contradicts the order of the keys
 
         The other parameters and errors are those of `EntitySet.range`.
         """
-        backwards = self._newest_first if newest_first is None else newest_first
-        if self._sorts_by_time and backwards != self._newest_first:
-            rule = f"the RowKey {self.key.row_template!r} sorts entities the other way"
-            raise BadInput("newest_first", newest_first, rule, "omit it, or use {At:inverted} or {At:ticks} in the key")
         span: dict[str, Any] = {}
         if self._sorts_by_time:
             span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
@@ -374,7 +367,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         key_fields = fields_of(span, fields_of(key, fields))
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
-        for start in reversed(starts) if backwards else starts:
+        for start in reversed(starts) if self._newest_first else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 yield entity
 

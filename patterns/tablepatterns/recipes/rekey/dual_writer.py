@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from azure.core.exceptions import AzureError
 
-from ...entity import Entity, write_ids_of
+from ...entity import Entity, without_none, write_ids_of
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.shared_rows import with_keys
 from ...errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease, process_received
@@ -86,59 +87,28 @@ class State:
     committed_at: datetime | None = None
     row: Entity | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def of(cls, row: Entity | None) -> State:
+        """Return the state in a row; the first one if there is none."""
+        if row is None:
+            return cls()
+        verification, was_cut_over = row.get("Verification"), row.get("WasCutOver", False)
+        return cls(Phase(row["Phase"]), row["IsVerified"], verification, was_cut_over, row.get("CommittedAt"), row)
+
+    def properties(self) -> dict[str, Any]:
+        properties: dict[str, Any] = {
+            "Phase": self.phase.value,
+            "IsVerified": self.is_verified,
+            "Verification": self.verification,
+            "WasCutOver": self.was_cut_over,
+            "CommittedAt": self.committed_at,
+        }
+        return without_none(properties)
+
     @property
     def etag(self) -> str | None:
         """The ETag of the row; None before the first change."""
         return None if self.row is None else self.row.etag
-
-
-class PhaseStore:
-    """Reads and changes the state of one move."""
-
-    def __init__(self, account: Account, table: str, keys: Keys) -> None:
-        self._table = account.table(table)
-        self._keys = keys
-
-    async def read(self) -> State:
-        """Return the state as it is now. Cost: 1 transaction."""
-        row = await self._table.get(*self._keys)
-        if row is None:
-            return State()
-        return State(
-            Phase(row["Phase"]),
-            row["IsVerified"],
-            row.get("Verification"),
-            row.get("WasCutOver", False),
-            row.get("CommittedAt"),
-            row,
-        )
-
-    async def change(self, state: State, **changes: Any) -> State:
-        """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
-        new_state = replace(state, **changes)
-        new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
-        properties: dict[str, Any] = {
-            "PartitionKey": self._keys[0],
-            "RowKey": self._keys[1],
-            "Phase": new_state.phase.value,
-            "IsVerified": new_state.is_verified,
-            "WasCutOver": new_state.was_cut_over,
-        }
-        if new_state.committed_at is not None:
-            properties["CommittedAt"] = new_state.committed_at
-        if new_state.verification is not None:
-            properties["Verification"] = new_state.verification
-        row = state.row
-        operation = (
-            Operation.insert(properties)
-            if row is None
-            else Operation.replace(properties, row.etag or ANY, write_ids=write_ids_of(row))
-        )
-        try:
-            (row_written,) = await self._table.submit(operation)
-        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
-        return replace(new_state, row=row_written)
 
 
 class DualWriter(Pattern[Account_co]):
@@ -150,7 +120,8 @@ class DualWriter(Pattern[Account_co]):
         old_set: EntitySet[Account_co],
         new_set: EntitySet[Account_co],
         *,
-        phases: PhaseStore,
+        control: str,
+        name: str,
         queue: str,
         kind: str,
         lease: int,
@@ -163,7 +134,8 @@ class DualWriter(Pattern[Account_co]):
         self.longest_stall = longest_stall
         self.old_set: EntitySet[Account] = fenced(old_set, self._is_old_fenced)
         self.new_set: EntitySet[Account] = fenced(new_set, self._is_new_fenced)
-        self._phases = phases
+        self._control = account.table(control)
+        self._state_keys: Keys = ("rekey", name)
         self.queue = queue
         self.kind = kind
         self.lease = lease
@@ -176,12 +148,24 @@ class DualWriter(Pattern[Account_co]):
     async def read_state(self) -> State:
         """Return the state as it is now. Cost: 1 transaction."""
         asked_at = self.account.now()
-        return self._remember_state(await self._phases.read(), asked_at)
+        return self._remember_state(State.of(await self._control.get(*self._state_keys)), asked_at)
 
     async def change_state(self, state: State, **changes: Any) -> State:
         """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
         asked_at = self.account.now()
-        return self._remember_state(await self._phases.change(state, **changes), asked_at)
+        new_state = replace(state, **changes)
+        new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
+        properties, row = with_keys(self._state_keys, new_state.properties()), state.row
+        operation = (
+            Operation.insert(properties)
+            if row is None
+            else Operation.replace(properties, row.etag or ANY, write_ids=write_ids_of(row))
+        )
+        try:
+            (row_written,) = await self._control.submit(operation)
+        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+            raise Overtaken from error
+        return self._remember_state(replace(new_state, row=row_written), asked_at)
 
     def _remember_state(self, state: State, asked_at: datetime) -> State:
         self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.refresh)

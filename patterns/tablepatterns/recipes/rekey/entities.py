@@ -50,7 +50,6 @@ class RekeyAdapter(ModelAdapter[Any]):
         self._key_fields = key_fields
 
     def key_of(self, instance: object) -> dict[str, Any]:
-        """Return the fields of both keys that an instance has."""
         fields = self.types.of_instance(instance).fields(instance)
         return {name: fields[name] for name in self._key_fields if name in fields}
 

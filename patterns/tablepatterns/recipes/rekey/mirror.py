@@ -152,11 +152,9 @@ class Mirror:
         return claim.new if self.is_new_primary else claim.old
 
     def targets(self, claim: Claim) -> tuple[Keys, ...]:
-        """Return the keys of a claim in the table of the copies."""
         return claim.old if self.is_new_primary else claim.new
 
     def claim(self, source: Keys | None, target: Keys | None) -> Claim:
-        """Return the claim on one entity and one copy."""
         sources, targets = ((keys,) if keys else () for keys in (source, target))
         return Claim(targets, sources) if self.is_new_primary else Claim(sources, targets)
 

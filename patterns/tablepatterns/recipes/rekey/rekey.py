@@ -32,7 +32,7 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter, Phase, PhaseStore, State
+from .dual_writer import DualWriter, Phase, State
 from .entities import RekeyedEntities
 from .fence import fenced_table
 from .mirror import Claim, Difference, RekeyProgress, RekeyReport
@@ -171,7 +171,8 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             cast("Account_co", account),
             old_set.without_model(),
             new_set.without_model(),
-            phases=PhaseStore(account, control, ("rekey", self.name)),
+            control=control,
+            name=self.name,
             queue=self.queue,
             kind=self.kind,
             lease=lease,
@@ -213,15 +214,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Cost: for 100 entities without a copy 203 table + 2 queue transactions, equivalent to 225 table operations; a
         third more for those that have one.
 
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page with a report, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
         :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
             returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
-        :raises BadToken: the token is of other work
+
+        The other parameters and errors are those of `jobs.backfill`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)

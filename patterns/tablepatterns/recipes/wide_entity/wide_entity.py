@@ -500,7 +500,6 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 
 
 def part_key(entity_set: WideEntity[Any]) -> Key:
-    """Return the key of the parts of wide entities."""
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
 
 

@@ -139,7 +139,6 @@ def _is_log(path: Path) -> bool:
 
 
 def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a result, a few at a time."""
     while rows := result.fetchmany(_ROWS):
         yield from rows
 
