@@ -94,17 +94,7 @@ class Account(ABC):
         needs_threads: bool = False,
         independent: bool = False,
     ) -> list[T]:
-        """Run the calls in parallel, and return their results in the order given.
-
-        They run as tasks on an async account, in a pool of threads on a sync one. If one fails, calls that have not
-        started never do, the others are awaited, and the first error is raised. A sync in-memory account, whose
-        requests take no time, may run them one after the other, unless a call `needs_threads`; a sync account always
-        does where no thread can start.
-
-        :param needs_threads: whether a call waits for more than requests
-        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
-        """
+        """Run the calls in parallel, and return their results in the order given; see `Storage.gather`."""
 
     @abstractmethod
     async def _run_with_heartbeat(
@@ -329,10 +319,7 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 def _bound(
     descriptor: recipe[..., Any] | stream[..., Any], pattern: Pattern[Account] | None, finish_call: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Return a recipe or a stream as an attribute of a pattern, or of its class.
-
-    :param finish_call: returns the result of a call on a sync account
-    """
+    """Return a recipe or a stream as an attribute of a pattern, or of its class; `finish_call` ends a sync call."""
     if pattern is None:
         descriptor._of_class = descriptor._of_class or _of_class(descriptor)
         return descriptor._of_class
@@ -425,13 +412,7 @@ def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits to its end, without an event loop, and return its result.
-
-    >>> async def answer() -> int:
-    ...     return 42
-    >>> finish(answer())
-    42
-    """
+    """Run a coroutine that never waits to its end, without an event loop, and return its result."""
     try:
         waited_for = coroutine.send(None)
     except StopIteration as stop:

@@ -21,14 +21,7 @@ from .derived import Derived
 
 
 class StoredNames:
-    """The stored names of fields. Other properties keep their names.
-
-    >>> names = StoredNames({"email": "Email"})
-    >>> names.renamed({"email": "a", "Age": 1}), names.stored("email")
-    ({'Email': 'a', 'Age': 1}, 'Email')
-
-    :param names: the stored name of each field whose names differ
-    """
+    """The stored names of those fields for which they differ. Other properties keep their names."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._stored = dict(names)

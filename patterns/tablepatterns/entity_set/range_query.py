@@ -46,26 +46,14 @@ class Question:
 
 
 def range_filter(keys: KeyRange) -> Filter:
-    """Return the filter of a range of keys, in the form that the guide uses.
-
-    >>> from tablepatterns.key import Key, prefix
-    >>> str(range_filter(Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})))
-    "PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'"
-
-    Guide: range query.
-    """
+    """Return the filter of a range of keys, in the form that the guide uses."""
     where: Filter = Comparison("PartitionKey", "eq", keys.partition_key)
     bounds = keys.row_keys.comparisons("RowKey")
     return And(where, *bounds) if bounds else where
 
 
 def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
-    """Return the smallest range that contains all of these, at least one.
-
-    >>> departments, employees = (KeyRange.beginning_with("Sales", text) for text in ("DEPARTMENT", "EMPLOYEE_"))
-    >>> bounding_range([employees, departments])
-    KeyRange(partition_key='Sales', lower='DEPARTMENT', lower_inclusive=True, upper='EMPLOYEE`', upper_inclusive=False)
-    """
+    """Return the smallest range that contains all of these, at least one."""
     partitions = sorted({key_range.partition_key for key_range in ranges})
     if len(partitions) > 1:
         rule = "the types are in several partitions, and a range query reads one"

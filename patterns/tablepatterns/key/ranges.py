@@ -141,12 +141,7 @@ def _end(name: str, value: object) -> object:
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The rows of one partition between two RowKeys; None is an open bound.
-
-    >>> rows = KeyRange("Sales", "email_a", True, "email_b", False)
-    >>> rows.contains("Sales", "email_alice@contoso.com"), rows.contains("Sales", "email_b")
-    (True, False)
-    """
+    """The rows of one partition between two RowKeys; None is an open bound."""
 
     partition_key: str
     lower: str | None = None

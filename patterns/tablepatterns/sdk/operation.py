@@ -27,11 +27,7 @@ _PART_BYTES: Final = 1000
 
 
 def weak_etag(etag: str) -> str:
-    """Return an ETag as the service requires it: with `W/` and quotes, which other libraries leave out.
-
-    >>> weak_etag('"0x8D4"'), weak_etag("0x8D4"), weak_etag(ANY)
-    ('W/"0x8D4"', 'W/"0x8D4"', '*')
-    """
+    """Return an ETag as the service requires it: with `W/` and quotes, which other libraries leave out."""
     opaque = etag.strip()
     if not opaque or opaque == ANY:
         return opaque

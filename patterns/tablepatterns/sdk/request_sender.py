@@ -186,15 +186,11 @@ class _AioReplay(AsyncHttpTransport[Any, Any]):
 
 
 def new_reader(kind: Any, service: str, name: str, response: Any = None) -> Any:
-    """Return a client that reads responses and sends nothing: its transport is that of `replaying`."""
+    """Return a client that reads responses and sends nothing."""
     options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
     return kind(service.partition("?")[0], name, transport=replaying(kind, response), **options)
 
 
 def replaying(kind: Any, response: Any = None) -> Any:
-    """Return a transport for clients of a class that sends nothing.
-
-    It answers a request with the response that its call carries, or else with the given one. `sent` has the requests
-    that carried none.
-    """
+    """Return a transport for clients of a class that sends nothing; see `_Replay`."""
     return _AioReplay(response) if is_async(kind) else _Replay(response)

@@ -36,10 +36,7 @@ _NO_TABLE: Final = EntityPage((), None)
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
-    """Yield the names of an account's tables from `first` to `last`, both included, in their original case.
-
-    Cost: 1 transaction per page of up to 1,000 names.
-    """
+    """Yield the names of an account's tables from `first` to `last`, both included. Cost: 1 transaction per 1,000."""
     name = prop("TableName")
     async for table in iterate(service.query_tables(str((name >= first) & (name <= last)))):
         yield str(table.name)
