@@ -17,7 +17,6 @@ from .recipe import Account
 from .sdk.account_sender import AccountSender
 from .sdk.call import Lazy
 from .sdk.container import Container
-from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
@@ -31,6 +30,8 @@ QueuesT = TypeVar("QueuesT")
 BlobsT = TypeVar("BlobsT")
 
 _log: Final = logging.getLogger("tablepatterns")
+_STORAGE_DEFAULTS: Final = {"connection_timeout": 20, "read_timeout": 60, "connection_data_block_size": 256 * 1024}
+"""The options with which the SDK's queue and blob clients create their transports."""
 
 
 def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
@@ -64,6 +65,20 @@ def _storage_class(service: str, name: str, prefix: str) -> Any:
     with importing("the Azure SDK's queue and blob clients import the package"):
         package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
     return getattr(package, name)
+
+
+def _with_transport(options: dict[str, Any], defaults: Mapping[str, Any], *, is_async: bool) -> dict[str, Any]:
+    """Return options with a transport that opens its own connections in each forked process, unless they have one."""
+    if "transport" in options:
+        return dict(options)
+    # Imported here, since one needs aiohttp and the other loads the requests package
+    if is_async:
+        from .sdk.aio_transport import AioTransport
+
+        return {**options, "transport": AioTransport(**{**defaults, **options})}
+    from .sdk.transport import Transport
+
+    return {**options, "transport": Transport(**{**defaults, **options})}
 
 
 def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> AccountSender:
@@ -105,14 +120,14 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over, prefix, client = self._watch.over, self._prefix, self._table_service_client
         # The clients of the table service share one transport, and so its connections
-        of_tables = over("table", with_process_transport(options, is_async=bool(prefix)))
+        of_tables = over("table", _with_transport(options, {}, is_async=bool(prefix)))
         self._table_service: Lazy[TablesT] = Lazy(lambda: client(target.url("table"), **of_tables))
         self._account_sender = AccountSender(self._table_client, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
 
         def storage_options(service: str) -> dict[str, Any]:
-            return over(service, with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix)))
+            return over(service, _with_transport(options, _STORAGE_DEFAULTS, is_async=bool(prefix)))
 
         of_queues = Lazy(lambda: storage_options("queue"))
         self._queues: Lazy[QueuesT] = Lazy(

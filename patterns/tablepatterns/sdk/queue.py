@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from azure.core.exceptions import HttpResponseError
 
@@ -18,6 +18,9 @@ from .. import limits
 from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
 from .call import first_page, iterate, settled
 from .errors import Ignored, code_of
+
+if TYPE_CHECKING:
+    from .account_sender import AccountSender
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
@@ -43,21 +46,13 @@ class Message:
     deliveries: int
 
 
-class QueueRequests(Protocol):
-    """Sends the requests for messages with what `get` returns, or with the SDK's client of the queue."""
-
-    async def get(self) -> Any:
-        """Return what sends requests without the client; None if the client must send them."""
-        ...
-
-
 class Queue:
     """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
     """
 
-    def __init__(self, client: Any, sender: QueueRequests) -> None:
+    def __init__(self, client: Any, sender: AccountSender) -> None:
         self._client = client
         self._requests = sender
         self._sender: Any = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -30,6 +30,9 @@ from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
+
+if TYPE_CHECKING:
+    from .account_sender import AccountSender
 
 _NO_TABLE: Final = EntityPage((), None)
 """The page of a table that does not exist."""
@@ -66,23 +69,6 @@ class Page(Generic[T]):
     token: str | None
 
 
-class EntityRequests(Protocol):
-    """Sends the requests for entities with what `get` returns, or with the SDK's client of the table."""
-
-    async def get(self) -> Any:
-        """Return what sends requests without the client; None if the client must send them."""
-        ...
-
-    @property
-    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]: ...
-
-    @property
-    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]: ...
-
-    @property
-    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]: ...
-
-
 class Table:
     """One table of an account, over an SDK `TableClient`, sync or async.
 
@@ -91,7 +77,7 @@ class Table:
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: EntityRequests) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: AccountSender) -> None:
         self._client = client
         self._hook = hook
         self._requests = requests
