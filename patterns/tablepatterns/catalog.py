@@ -73,7 +73,6 @@ class CatalogEntry:
     avoid_when: tuple[str, ...]
     trade_offs: tuple[str, ...] = ()
     on_map: bool = False
-    status: Literal["ready"] = "ready"
 
     @property
     def module(self) -> str | None:
