@@ -430,10 +430,7 @@ class RowLayout(NamedTuple):
         }
 
     def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a merge writes to the row: the row's keys, and those merged fields that belong in it.
-
-        :param row: the whole row after the change
-        """
+        """Return what a merge writes of the whole row after it: the keys, and the merged fields that the row holds."""
         merged_names = change.merged or frozenset()
         return {
             name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in merged_names

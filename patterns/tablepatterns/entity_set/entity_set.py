@@ -369,7 +369,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
     def _check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields."""
         self._mappings.check_filter(where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:

@@ -124,7 +124,6 @@ class Intents:
         return await SentIntents(retry_for).send(changes)
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
-        """Process all intents that can be received now, and return how many there were."""
         handle = partial(self.handle, retry_for=retry_for)
         return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
 

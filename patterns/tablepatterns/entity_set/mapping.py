@@ -185,7 +185,6 @@ class Mappings:
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields."""
         names = {comparison.name for comparison in comparisons(where)}
         for mapping in self.mappings:
             for name in sorted(names.intersection(mapping.fields)):

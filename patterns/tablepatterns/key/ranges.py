@@ -64,8 +64,6 @@ def between(low: object, high: object, inclusive: Ends = "both") -> Between:
     >>> between(100, 200, "left")
     Between(low=100, high=200, inclusive='left')
 
-    :param low: the lower bound
-    :param high: the upper bound
     :param inclusive: which bounds are inclusive: both, left, right or neither
     :raises BadKey: a bound is None, or `inclusive` has another value
 
@@ -82,8 +80,7 @@ def at_least(low: object) -> Between:
     >>> at_least(100)
     Between(low=100, high=None, inclusive='both')
 
-    :param low: the lower bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -96,8 +93,7 @@ def above(low: object) -> Between:
     >>> above(100)
     Between(low=100, high=None, inclusive='neither')
 
-    :param low: the exclusive lower bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -110,8 +106,7 @@ def at_most(high: object) -> Between:
     >>> at_most(199)
     Between(low=None, high=199, inclusive='both')
 
-    :param high: the upper bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -124,8 +119,7 @@ def below(high: object) -> Between:
     >>> below(200)
     Between(low=None, high=200, inclusive='neither')
 
-    :param high: the exclusive upper bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """

@@ -86,12 +86,10 @@ class Operation:
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity, or replace the one that exists."""
         return cls._of("insert_or_replace", entity, None)
 
     @classmethod
     def insert_or_merge(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity, or merge into the one that exists."""
         return cls._of("insert_or_merge", entity, None)
 
     @classmethod

@@ -21,12 +21,10 @@ _GROWTH: Final = 4
 async def first_rows(
     table: Table, count: int, where: Filter, *, select: Sequence[str] | None, choose: Callable[[Entity], T | None]
 ) -> list[T]:
-    """Return the items made of the first `count` rows that fit, or of all if there are fewer.
+    """Return the items that `choose` makes of the first `count` rows; it returns None to leave a row out.
 
     Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction for up to
     1,000 rows. If rows that do not fit are between them, 1 more for each further page; the pages grow fourfold.
-
-    :param choose: makes an item of a row; returns None to leave the row out
     """
     if count < 0:
         raise BadInput("count", count, "it must be a number of entities", "ask for 0 or more")
@@ -55,12 +53,10 @@ async def filled_page(
     select: Sequence[str] | None,
     choose: Callable[[Entity], Awaitable[T | None]],
 ) -> Page[T]:
-    """Return a page with the items made of `size` rows, and the token that continues after the last of them.
+    """Return a page of what `choose` makes of `size` rows, and the token that continues after the last of them.
 
     A page may be as short as the service makes it, but not because rows were left out. Cost: 1 transaction if no row
     is left out; otherwise 1 more for each further request, which grow fourfold, and 1 to read up to the last row.
-
-    :param choose: makes an item of a row; returns None to leave the row out
     """
     chosen_items: list[T] = []
     rows = size

@@ -189,14 +189,12 @@ def _check_count(count: int) -> None:
 
 
 async def send_by_sdk(text: str, delay: int, lifetime: int, client: Any, **options: Any) -> Message:
-    """Send a message with the SDK's client."""
     return _message_of(
         await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
     )
 
 
 async def receive_by_sdk(count: int, lease: int, client: Any, **options: Any) -> list[Message]:
-    """Receive messages with the SDK's client."""
     pages = client.receive_messages(messages_per_page=count, visibility_timeout=lease, **options).by_page()
     return [_message_of(message) async for message in iterate(await first_page(pages))]
 

@@ -127,10 +127,7 @@ class Table:
         return str(self._client.url).partition("?")[0]
 
     def signed(self, **terms: Any) -> str:
-        """Return a shared access signature of this table, made with the account's key. Cost: nothing.
-
-        :param terms: what `azure.data.tables.generate_table_sas` takes
-        """
+        """Return a shared access signature, by the terms of `azure.data.tables.generate_table_sas`. Cost: nothing."""
         credential = self._client.credential
         if not isinstance(credential, AzureNamedKeyCredential):
             rule = "a signature needs the account's key, and this connection does not have it"
@@ -181,13 +178,7 @@ class Table:
     async def page(
         self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
     ) -> Page[Entity]:
-        """Read one page of a query. Cost: 1 transaction.
-
-        :param where: the filter, or None for every entity of the table
-        :param size: the maximum number of entities, 1 to 1,000
-        :param token: where an earlier page of the same query ended
-        :param select: the properties to read; None for all
-        """
+        """Read a page of 1 to 1,000 entities, from the token of an earlier page on. Cost: 1 transaction."""
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
             raise BadInput("size", size, rule, "ask for smaller pages, and continue with their tokens")
