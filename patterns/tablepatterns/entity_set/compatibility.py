@@ -84,7 +84,6 @@ def check_within(table: str, derived: Collection[Derived]) -> None:
 
 
 def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
-    """Return the derived data that is still being backfilled."""
     pending_backfills = frozenset(backfilling)
     for derived_data in pending_backfills.difference(derived):
         raise BadDesign("backfilling", derived_data.name, "the set does not derive it", "give it as derived too")

@@ -152,7 +152,6 @@ class Intents:
         )
 
     def derived(self, trace: Trace) -> Derived:
-        """Return the derived data that a trace names."""
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
             raise BadMessage("derived data", NOT_SHOWN, rule, "process the message in the program that declares it")
@@ -241,7 +240,6 @@ class Intents:
         await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 
     def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
-        """Split claims into those of each message."""
         groups = self._groups(claims)
         claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
@@ -367,7 +365,6 @@ class SentIntent:
     changes: dict[Keys, Change]
     lease: Lease
     reserved: dict[Trace, Entity] = field(default_factory=dict[Trace, Entity])
-    """The index rows that reserve keys."""
 
     def new(self, claim: Claim) -> Sequence[Trace]:
         """Return the rows that the change adds."""

@@ -103,7 +103,7 @@ def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
-    entity_set._check_filter(where)
+    entity_set._mappings.check_filter(where)
 
 
 def as_stored(

@@ -141,7 +141,6 @@ class Mappings:
 
     @classmethod
     def of(cls, account: Account, table: str, key: Key, mappings: Iterable[PropertyMapping]) -> Mappings:
-        """Return the mappings of a set with that primary key."""
         ordered_mappings = tuple(sorted(mappings, key=lambda mapping: mapping.order))
         for mapping in ordered_mappings:
             if mapping.needs_model:
@@ -243,7 +242,6 @@ class Mappings:
         return await self.decode_at(replace(self._place(fields), read=read), fields) if self.mappings else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
-        """Return the decoded fields of an entity at a place."""
         for mapping in reversed(self.mappings):
             fields = await mapping.decode(fields, place)
         return dict(fields)

@@ -45,11 +45,9 @@ class StoredNames:
                     raise BadDesign(f"derived {derived_data.name}", name, rule, "store the field under its own name")
 
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return fields under their stored names."""
         return {self._stored.get(name, name): value for name, value in fields.items()}
 
     def named(self, table: Table) -> Table:
-        """Return a table that is read and written with field names."""
         return NamedTable(table, self)
 
     def operation_in(self, table: Table, write: Operation) -> Operation:

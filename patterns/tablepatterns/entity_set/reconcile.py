@@ -103,11 +103,9 @@ class DerivedRows:
         return True
 
     def is_primary(self, row: Entity) -> bool:
-        """Whether a row of the table is a primary row of the set."""
         return RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
-        """Return the `Primary` of a row that was read."""
         fields = dict(RowLayout(self.key).entity(row))
         return Primary(self.key, keys_of(row), fields, row.etag, write_ids_of(row))
 
