@@ -149,7 +149,7 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
 
     @property
     def queues(self) -> QueuesT:
-        """The SDK's client of the queue service; created, and its library loaded, on first use."""
+        """The SDK's client of the queue service; its library is loaded on first use."""
         return self._queues()
 
     @property
@@ -158,7 +158,6 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         return self._blobs()
 
     def table(self, name: str) -> Table:
-        """Return one table of the account; no request is made."""
         check_table_name(name)
         tables: Any = self.tables
         return Table(tables.get_table_client(name), self._options.get("raw_response_hook"), self._account_sender)
@@ -167,12 +166,10 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
-        """Return one queue of the account; no request is made."""
         queues: Any = self.queues
         return Queue(queues.get_queue_client(check_queue_name(name)), self._queue_sender())
 
     def container(self, name: str) -> Container:
-        """Return one container of the account; no request is made."""
         blobs: Any = self.blobs
         return Container(blobs.get_container_client(check_queue_name(name)))
 

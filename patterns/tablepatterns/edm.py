@@ -296,7 +296,6 @@ def entity_size(partition_key: str, row_key: str, properties: Mapping[str, objec
 
 @lru_cache(maxsize=1024)
 def names_size(names: tuple[str, ...]) -> int:
-    """Return the bytes that the names of properties take in an entity."""
     return sum(8 + 2 * utf16_length(name) for name in names)
 
 

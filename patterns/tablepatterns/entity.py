@@ -130,7 +130,6 @@ def entity_of_row(
 
 
 def entity_of_keys(partition_key: str, row_key: str, etag: str | None, write_ids: WriteIds) -> Entity:
-    """Return an entity with the keys of a row, and no other properties."""
     entity = Entity.__new__(Entity)
     entity["PartitionKey"], entity["RowKey"] = partition_key, row_key
     entity.partition_key, entity.row_key = partition_key, row_key
@@ -150,7 +149,6 @@ def identify(entity: Entity, row: Entity) -> None:
 
 
 def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
-    """Give an entity the ETag and the write ids of its row after a write."""
     entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
 
 
@@ -164,7 +162,6 @@ def reading_of(entity: Mapping[str, Any]) -> object:
 
 
 def remember(entity: Entity, reading: object) -> None:
-    """Set the internal state of the set that read an entity."""
     entity._reading = reading
 
 

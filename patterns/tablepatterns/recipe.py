@@ -1,9 +1,7 @@
 """Write each recipe once, as `async def`, and run it on sync or async clients. Read this first.
 
-A recipe awaits only the methods of `Table`, `Queue` and `Container`, and other recipes. Over the SDK's async clients
-the coroutine is awaited. Over its sync clients none of those methods waits, so `finish` runs the coroutine to its end
-with one `send(None)`: no event loop, no thread, and it works inside the running loop of a notebook too. Callers get
-exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
+A recipe awaits only the methods of `Table`, `Queue` and `Container`, and other recipes. Over sync clients none of these
+waits, so `finish` runs the coroutine to its end with one `send(None)`, without an event loop or a thread.
 
 Before anything else, a recipe checks its caller's arguments against its annotations; see `argument_types`.
 

@@ -59,10 +59,10 @@ def classify(expression: Filter) -> Explanation:
     returns all rows. By the guide's rule for `or`, RowKey values combined by `or` cause a partition scan.
 
     >>> from tablepatterns.filters import parse
-    >>> found = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
-    >>> found.query_class.label
+    >>> explanation = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
+    >>> explanation.query_class.label
     'partition scan'
-    >>> found.rewrite
+    >>> explanation.rewrite
     'send one point query per key; see point_keys()'
 
     Guide: designing for querying.

@@ -100,7 +100,6 @@ class _ReadLayout(NamedTuple):
     types: Callable[[Row], Any]
     """Returns the type names that a row states."""
     stated: Any
-    """The type names of this layout."""
     names: tuple[str, ...]
     values: Callable[[Row], Any]
     converted: tuple[tuple[str, Convert], ...]
