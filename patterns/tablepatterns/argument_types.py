@@ -1,8 +1,7 @@
 """Check arguments against the annotations of a function.
 
-A recipe, and any function decorated with `checked`, rejects an argument of a wrong type before it does anything. So
-each type is declared once, for type checkers and for callers without one. This is stricter than `isinstance`: a str is
-not a sequence of str, a bool is not an int, and NaN is not a number.
+A recipe, and any function decorated with `checked`, rejects an argument of a wrong type before it does anything. This
+is stricter than `isinstance`: a str is not a sequence of str, a bool is not an int, and NaN is not a number.
 """
 
 from __future__ import annotations

@@ -376,12 +376,10 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
 
 
 def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
-    """Whether the service would store the same for both: the same names, types and values.
+    """Whether the service would store the same for both: the same names, types and values, but for some names.
 
     Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
     is None is ignored.
-
-    :param apart_from: the names of properties to ignore
     """
     return _typed_values(some, apart_from) == _typed_values(more, apart_from)
 

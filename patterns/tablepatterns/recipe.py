@@ -146,10 +146,7 @@ def keeps_key_order(account: Account) -> bool:
 
 
 def check_key_order(account: Account, operation_name: str) -> None:
-    """Reject an operation that needs results in key order if the account does not sort by key.
-
-    :param operation_name: the start of the rule, such as "the newest come first"
-    """
+    """Reject an operation, named as the rule begins, that needs key order if the account does not sort by key."""
     if not account._keeps_key_order:
         rule = f"{operation_name} in key order, which the Cosmos DB Table API does not give"
         raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")

@@ -119,7 +119,6 @@ class PropertyMapping(ABC):
 def stored_size(mapping: PropertyMapping, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
     """Return the bytes that a value takes in the row and in a blob, for a design review.
 
-    :param size: the bytes of the value without the mapping; text counts as UTF-16
     :param address: the length in characters of what identifies it: table, keys and name
     """
     return mapping._stored_size(size, is_text=is_text, address=address)  # pyright: ignore[reportPrivateUsage]

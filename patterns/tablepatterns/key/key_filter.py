@@ -26,11 +26,6 @@ def stored_filter(key: Key, where: Filter, key_values: Mapping[str, object] | No
     Of the key's rows it selects those whose fields match, every one and no other. A field that is not the first one of
     its template needs the fields before it to be known, from `key_values` or from `==` joined by `&`.
 
-    >>> from tablepatterns.filters import prop
-    >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
-    >>> print(stored_filter(reviews, (prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
-    RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
-
     :param key_values: key fields that have this value in all entities that are read
     """
     templates = (key._partition, key._row)

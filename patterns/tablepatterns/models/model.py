@@ -247,7 +247,6 @@ class Model(Generic[M]):
     def check_key(self, place: str, key: Key, *, has_entities: bool) -> None:
         """Reject a key of derived rows that does not hold the values of its fields in their order.
 
-        :param place: the derived data, in errors
         :param has_entities: whether the rows hold the fields of an entity
         """
         self._check_formats(place, key)

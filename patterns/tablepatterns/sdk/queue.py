@@ -1,8 +1,7 @@
 """One queue, with the methods that a recipe may await.
 
-A received message is leased: other receivers do not see it until its visibility timeout has passed. The receiver
-deletes it after processing it, or releases it to be delivered again. So a message may be delivered more than once and
-out of order, and its processing must be idempotent.
+A received message is leased: other receivers do not see it until its visibility timeout has passed. So a message may be
+delivered more than once and out of order, and its processing must be idempotent.
 """
 
 from __future__ import annotations
