@@ -20,10 +20,11 @@ SALES = {"Department": "Sales"}
 def shown(rows: KeyRange) -> str:
     """Return the bounds as the guide writes them."""
     bounds = []
-    if rows.lower is not None:
-        bounds.append(f"{'ge' if rows.lower_inclusive else 'gt'} {rows.lower}")
-    if rows.upper is not None:
-        bounds.append(f"{'le' if rows.upper_inclusive else 'lt'} {rows.upper}")
+    keys = rows.row_keys
+    if keys.lower or keys.exact is not None:
+        bounds.append(f"{'ge' if keys.lower_inclusive else 'gt'} {keys.lower}")
+    if keys.upper is not None:
+        bounds.append(f"{'le' if keys.upper_inclusive else 'lt'} {keys.upper}")
     return " ".join(bounds)
 
 
@@ -93,7 +94,7 @@ def test_a_range_is_within_one_partition() -> None:
     ],
 )
 def test_a_range_of_a_single_row_knows_its_row_key(rows: KeyRange, row_key: str | None) -> None:
-    assert rows.row_key == row_key
+    assert rows.row_keys.exact == row_key
 
 
 def test_a_half_open_range_between_equal_ends_is_empty() -> None:
@@ -126,7 +127,7 @@ def test_a_range_of_inverted_instants_is_asked_for_in_the_order_of_time() -> Non
     found = [n for n, hour in enumerate(hours) if rows.contains(*CLAIM.format({"EmployeeId": "7", "When": hour}))]
     assert found == [1, 2]
     since = CLAIM.range({"EmployeeId": "7", "When": above(hours[3])})
-    assert since.lower is None
+    assert since.row_keys.lower == ""
     assert since.contains(*CLAIM.format({"EmployeeId": "7", "When": hours[4]}))
     assert not since.contains(*CLAIM.format({"EmployeeId": "7", "When": hours[3]}))
 

@@ -63,8 +63,7 @@ def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
     if len(partitions) > 1:
         rule = "the types are in several partitions, and a range query reads one"
         raise BadInput("PartitionKey", partitions, rule, "query each type separately")
-    rows = reduce(Interval.__or__, [key_range.row_keys for key_range in ranges])
-    return KeyRange(partitions[0], rows.lower, rows.lower_inclusive, rows.upper, rows.upper_inclusive)
+    return KeyRange(partitions[0], reduce(Interval.__or__, [key_range.row_keys for key_range in ranges]))
 
 
 def check_class(expression: Filter, allow: QueryClass) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from ..argument_types import checked
 from ..errors import BadDesign, BadKey
+from ..filters import Interval
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
@@ -199,8 +200,8 @@ class Key(Generic[K]):
 
         >>> from tablepatterns.key import prefix
         >>> by_email = Key("{Department}", "email_{Email}")
-        >>> by_email.range({"Department": "Sales", "Email": prefix("a")})
-        KeyRange(partition_key='Sales', lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
+        >>> by_email.range({"Department": "Sales", "Email": prefix("a")}).row_keys
+        Interval(lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
 
         :param fields: values, and at most one `prefix` or range
         :raises BadKey: a value cannot be part of a key, or the fields are not one range of rows
@@ -211,7 +212,7 @@ class Key(Generic[K]):
         row_prefix, remaining_fields = self._known_row(fields)
         if not remaining_fields:
             row_key = self._row.write(fields)
-            return KeyRange(partition_key, row_key, True, row_key, True)
+            return KeyRange(partition_key, Interval(row_key, upper=row_key))
         first_field, *after = remaining_fields
         for field in after:
             if field.name in fields:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, get_args
 
 from ..errors import BadKey
 from ..filters import Interval, prefix_end
+from ..filters.bounds import ANY_KEY
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
@@ -135,28 +135,15 @@ def _end(name: str, value: object) -> object:
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The rows of one partition between two RowKeys; None is an open bound."""
+    """The rows of one partition whose RowKeys are in an interval; by default all of them."""
 
     partition_key: str
-    lower: str | None = None
-    lower_inclusive: bool = True
-    upper: str | None = None
-    upper_inclusive: bool = False
+    row_keys: Interval = ANY_KEY
 
     @classmethod
     def beginning_with(cls, partition_key: str, text: str) -> KeyRange:
         """Return the range of the RowKeys with this prefix; all rows of the partition if it is empty."""
-        return cls(partition_key, text or None, True, after_prefix(text), False)
-
-    @cached_property
-    def row_keys(self) -> Interval:
-        has_no_lower = self.lower is None
-        return Interval(self.lower or "", has_no_lower or self.lower_inclusive, self.upper, self.upper_inclusive)
-
-    @property
-    def row_key(self) -> str | None:
-        """The RowKey of a range of a single row, which is a point query; otherwise None."""
-        return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
+        return cls(partition_key, Interval(text, upper=after_prefix(text), upper_inclusive=False))
 
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""
