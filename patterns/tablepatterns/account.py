@@ -13,12 +13,13 @@ from .connection import Omitted, Target, check_options, check_table_name, check_
 from .declared_rows import DeclaredRows
 from .errors import BadTarget
 from .extras import importing
+from .filters import prop
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy
+from .sdk.call import Lazy, iterate
 from .sdk.container import Container
 from .sdk.queue import Queue, check_queue_name
-from .sdk.table import Table, table_names
+from .sdk.table import Table
 from .set_identity import account_identity
 from .traffic.hooks import Watch
 
@@ -154,7 +155,7 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
 
     @property
     def blobs(self) -> BlobsT:
-        """The SDK's client of the blob service; created, and its library loaded, on first use."""
+        """The SDK's client of the blob service; its library is loaded on first use."""
         return self._blobs()
 
     def table(self, name: str) -> Table:
@@ -162,8 +163,11 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         tables: Any = self.tables
         return Table(tables.get_table_client(name), self._options.get("raw_response_hook"), self._account_sender)
 
-    def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        return table_names(self.tables, first, last)
+    async def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        tables: Any = self.tables
+        name = prop("TableName")
+        async for table in iterate(tables.query_tables(str((name >= first) & (name <= last)))):
+            yield str(table.name)
 
     def queue(self, name: str) -> Queue:
         queues: Any = self.queues

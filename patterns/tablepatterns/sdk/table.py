@@ -23,10 +23,10 @@ from ..errors import (
     OutcomeUnknown,
     TooMuchContention,
 )
-from ..filters import Filter, prop
+from ..filters import Filter
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, iterate, settled
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
@@ -36,13 +36,6 @@ if TYPE_CHECKING:
 
 _NO_TABLE: Final = EntityPage((), None)
 """The page of a table that does not exist."""
-
-
-async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
-    """Yield the names of an account's tables from `first` to `last`, both included. Cost: 1 transaction per 1,000."""
-    name = prop("TableName")
-    async for table in iterate(service.query_tables(str((name >= first) & (name <= last)))):
-        yield str(table.name)
 
 
 T = TypeVar("T")
