@@ -13,13 +13,13 @@ from .connection import Omitted, Target, check_options, check_table_name, check_
 from .declared_rows import DeclaredRows
 from .errors import BadTarget
 from .extras import importing
+from .filters import prop
 from .recipe import Account
 from .sdk.account_sender import AccountSender
-from .sdk.call import Lazy
+from .sdk.call import Lazy, iterate
 from .sdk.container import Container
-from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
-from .sdk.table import Table, table_names
+from .sdk.table import Table
 from .set_identity import account_identity
 from .traffic.hooks import Watch
 
@@ -31,6 +31,8 @@ QueuesT = TypeVar("QueuesT")
 BlobsT = TypeVar("BlobsT")
 
 _log: Final = logging.getLogger("tablepatterns")
+_STORAGE_DEFAULTS: Final = {"connection_timeout": 20, "read_timeout": 60, "connection_data_block_size": 256 * 1024}
+"""The options with which the SDK's queue and blob clients create their transports."""
 
 
 def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
@@ -64,6 +66,20 @@ def _storage_class(service: str, name: str, prefix: str) -> Any:
     with importing("the Azure SDK's queue and blob clients import the package"):
         package = import_module(f"azure.storage.{service}.{prefix}".rstrip("."))
     return getattr(package, name)
+
+
+def _with_transport(options: dict[str, Any], defaults: Mapping[str, Any], *, is_async: bool) -> dict[str, Any]:
+    """Return options with a transport that opens its own connections in each forked process, unless they have one."""
+    if "transport" in options:
+        return dict(options)
+    # Imported here, since one needs aiohttp and the other loads the requests package
+    if is_async:
+        from .sdk.aio_transport import AioTransport
+
+        return {**options, "transport": AioTransport(**{**defaults, **options})}
+    from .sdk.transport import Transport
+
+    return {**options, "transport": Transport(**{**defaults, **options})}
 
 
 def _queue_sender(prefix: str, service: str, options: Mapping[str, Any]) -> AccountSender:
@@ -105,14 +121,14 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over, prefix, client = self._watch.over, self._prefix, self._table_service_client
         # The clients of the table service share one transport, and so its connections
-        of_tables = over("table", with_process_transport(options, is_async=bool(prefix)))
+        of_tables = over("table", _with_transport(options, {}, is_async=bool(prefix)))
         self._table_service: Lazy[TablesT] = Lazy(lambda: client(target.url("table"), **of_tables))
         self._account_sender = AccountSender(self._table_client, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
 
         def storage_options(service: str) -> dict[str, Any]:
-            return over(service, with_process_transport(options, STORAGE_DEFAULTS, is_async=bool(prefix)))
+            return over(service, _with_transport(options, _STORAGE_DEFAULTS, is_async=bool(prefix)))
 
         of_queues = Lazy(lambda: storage_options("queue"))
         self._queues: Lazy[QueuesT] = Lazy(
@@ -134,30 +150,30 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
 
     @property
     def queues(self) -> QueuesT:
-        """The SDK's client of the queue service; created, and its library loaded, on first use."""
+        """The SDK's client of the queue service; its library is loaded on first use."""
         return self._queues()
 
     @property
     def blobs(self) -> BlobsT:
-        """The SDK's client of the blob service; created, and its library loaded, on first use."""
+        """The SDK's client of the blob service; its library is loaded on first use."""
         return self._blobs()
 
     def table(self, name: str) -> Table:
-        """Return one table of the account; no request is made."""
         check_table_name(name)
         tables: Any = self.tables
         return Table(tables.get_table_client(name), self._options.get("raw_response_hook"), self._account_sender)
 
-    def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        return table_names(self.tables, first, last)
+    async def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        tables: Any = self.tables
+        name = prop("TableName")
+        async for table in iterate(tables.query_tables(str((name >= first) & (name <= last)))):
+            yield str(table.name)
 
     def queue(self, name: str) -> Queue:
-        """Return one queue of the account; no request is made."""
         queues: Any = self.queues
         return Queue(queues.get_queue_client(check_queue_name(name)), self._queue_sender())
 
     def container(self, name: str) -> Container:
-        """Return one container of the account; no request is made."""
         blobs: Any = self.blobs
         return Container(blobs.get_container_client(check_queue_name(name)))
 

@@ -1,8 +1,7 @@
 """Check arguments against the annotations of a function.
 
-A recipe, and any function decorated with `checked`, rejects an argument of a wrong type before it does anything. So
-each type is declared once, for type checkers and for callers without one. This is stricter than `isinstance`: a str is
-not a sequence of str, a bool is not an int, and NaN is not a number.
+A recipe, and any function decorated with `checked`, rejects an argument of a wrong type before it does anything. This
+is stricter than `isinstance`: a str is not a sequence of str, a bool is not an int, and NaN is not a number.
 """
 
 from __future__ import annotations
@@ -93,27 +92,13 @@ class Kind:
 
 
 def check_least(name: str, number: float, least: float, error: type[BadInput] = BadInput) -> None:
-    """Reject a number that is too small.
-
-    >>> check_least("limit", 1, 1)
-    """
+    """Reject a number that is too small."""
     if number < least:
         raise error(name, number, f"it must be at least {least:g}", f"pass {least:g} or more")
 
 
 def checked(function: F) -> F:
-    """Make a function or a method check its arguments; `__init__` raises `BadDesign`.
-
-    >>> @checked
-    ... def total(numbers: Sequence[int], limit: int | None = None) -> int:
-    ...     return sum(numbers[:limit])
-    >>> total([1, 2])
-    3
-    >>> total("12")
-    Traceback (most recent call last):
-        ...
-    tablepatterns.errors.BadInput: numbers = '12': it must be a sequence of int, not str; pass a sequence of int
-    """
+    """Make a function or a method check its arguments; `__init__` raises `BadDesign`."""
     checked_call = Arguments(function)
 
     @functools.wraps(function)
@@ -124,10 +109,7 @@ def checked(function: F) -> F:
 
 
 class Arguments:
-    """Checks the arguments of a function, and calls it; the annotations are evaluated on the first call.
-
-    :param function: the function; a parameter called `self` or `cls` is not checked
-    """
+    """Checks the arguments of a function except `self`, and calls it; annotations are evaluated on the first call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -210,10 +192,7 @@ def _hint_for(value: object) -> str:
 
 
 def _public_name(function: str, owner: object) -> str:
-    """Return the name of a function as its caller writes it.
-
-    :param owner: the object or the class of a method; None for a function
-    """
+    """Return the name of a function or a method as its caller writes it; `owner` is the method's object or class."""
     if owner is None:
         return function
     kind = owner.__name__ if isinstance(owner, type) else type(owner).__name__
@@ -253,10 +232,7 @@ def parameter_kinds(function: Callable[..., Any], *, strict: bool = False) -> di
 
 
 class _Names(dict[str, Any]):
-    """The names that the annotations of a function may have: those of its module, and the public ones of the package.
-
-    A module does not import names that only its annotations use, such as a class of a layer above it.
-    """
+    """The names in annotations: those of the module, and public names of layers above, which it does not import."""
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
@@ -304,23 +280,13 @@ def _returns(annotation: Any, kind: type) -> bool:
 
 
 def is_async(function: object) -> bool:
-    """Return whether a function, or an object that is called like one, must be awaited.
-
-    >>> async def step(body: object) -> None: ...
-    >>> is_async(step), is_async(functools.partial(step, 1)), is_async(print)
-    (True, True, False)
-    """
+    """Return whether a function, or an object that is called like one, must be awaited."""
     body = _function_of(function)
     return inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body)
 
 
 def is_generator(function: object) -> bool:
-    """Return whether a function, or an object that is called like one, has a `yield`, so that a call does not run it.
-
-    >>> def step(body: object): yield
-    >>> is_generator(step), is_generator(print)
-    (True, False)
-    """
+    """Return whether a function, or an object that is called like one, has a `yield`, so a call does not run it."""
     body = _function_of(function)
     return inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body)
 

@@ -23,10 +23,7 @@ def as_mapping(key: object) -> Mapping[str, Any]:
 
 
 def fields_of(key: object, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
-
-    Field names in the mapping cannot clash with parameters of the call.
-    """
+    """Return the fields of a key; those in the mapping cannot clash with parameters of the call."""
     if key is None:
         return keywords
     key_fields = as_mapping(key)

@@ -43,15 +43,10 @@ class CatalogEntry:
 
     :param name: the name of its module, page and notebook, such as `intra_partition_index`
     :param title: its display name; for a pattern of the guide, the guide's name
-    :param summary: what it does, in a few words that fit on a line
-    :param guide: the title of the guide's section on it
-    :param concerns: what it is about
     :param keys: the layout of the keys, with an example
     :param classes: its public names; empty for guidance
-    :param modules: the recipe modules that belong to it
     :param guarantee: what holds even if a process crashes or a response is lost
     :param cost: the cost of its calls in storage transactions, with the figures of docs/costs.md
-    :param trade_offs: the guide's issues and considerations
     :param on_map: whether it is on the guide's own map of patterns and anti-patterns
     """
 
@@ -73,7 +68,6 @@ class CatalogEntry:
     avoid_when: tuple[str, ...]
     trade_offs: tuple[str, ...] = ()
     on_map: bool = False
-    status: Literal["ready"] = "ready"
 
     @property
     def module(self) -> str | None:
@@ -108,9 +102,6 @@ def entry(name: str) -> CatalogEntry:
     """Return the entry of a module's name, a title or a class; case, hyphens and underscores make no difference.
 
     A name that several entries list, such as `EntitySet`, is the first one's.
-
-    >>> entry("log-tail").title, entry("Wide entities").name, entry("BlobLog").name
-    ('Log tail', 'wide_entity', 'blob_log')
     """
     names = _names()
     catalog_entry = names.get(_plain(name))
@@ -120,11 +111,7 @@ def entry(name: str) -> CatalogEntry:
 
 
 def related(name: str) -> tuple[CatalogEntry, ...]:
-    """Return the entries that an entry points to, then those that point to it, without duplicates.
-
-    >>> [entry.name for entry in related("log_data")]
-    ['prepend_append', 'blob_log']
-    """
+    """Return the entries that an entry points to, then those that point to it, without duplicates."""
     entry_name = entry(name).name
     targets = [relation.target for relation in RELATIONS if relation.source == entry_name]
     sources = [relation.source for relation in RELATIONS if relation.target == entry_name]

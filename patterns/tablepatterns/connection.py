@@ -121,11 +121,7 @@ class Omitted(Enum):
 
 
 def resolve(target: object, credential: Any = None) -> Target:
-    """Return the account that `connect(target, credential=credential)` connects to.
-
-    >>> resolve("azurite").urls["table"]
-    'http://127.0.0.1:10002/devstoreaccount1'
-    """
+    """Return the account that `connect(target, credential=credential)` connects to."""
     if target is None or (isinstance(target, str) and not target.strip()):
         rule = "it names no account; perhaps an environment variable is not set, or its name is misspelled"
         raise BadTarget(

@@ -69,10 +69,7 @@ class Cost:
 
     @classmethod
     def of(cls, service: str, operation: str, transactions: float = 1) -> Cost:
-        """Return the cost of an operation, by Azure's categories of a general-purpose v2 account.
-
-        :param operation: the service's name of it, as in `Traffic.requests`
-        """
+        """Return the cost of an operation, by Azure's categories of a general-purpose v2 account."""
         return cls(**{_kind(service, operation): transactions})
 
     @property

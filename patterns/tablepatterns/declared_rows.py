@@ -1,9 +1,8 @@
 """The kinds of rows that the sets of one connection declare, to detect two that could have the same keys.
 
 All rows that fit a set's key belong to the set. So two sets of one table whose keys can make the same RowKey would
-return, replace and delete each other's entities, and two sets with derived rows in one place would treat each other's
-rows as orphans. Both are checked with the templates when a set is created. Declarations of other connections and other
-processes are not known here.
+return, replace and delete each other's entities. The templates are compared when a set is created; declarations of
+other connections and processes are not known.
 """
 
 from __future__ import annotations

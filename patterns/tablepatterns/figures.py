@@ -24,21 +24,12 @@ _MONTHS: Final = 12
 
 
 def count(value: int) -> str:
-    """Return an exact count, such as of requests that were recorded.
-
-    >>> count(1_234_567)
-    '1,234,567'
-    """
+    """Return an exact count, such as of requests that were recorded: `1,234,567`."""
     return f"{value:,}"
 
 
 def number(value: float) -> str:
-    """Return an estimate or an average, with no more digits than are useful.
-
-    >>> from math import inf
-    >>> [number(value) for value in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 999_999.7, 51_840_000, inf)]
-    ['0', '3', '2.4', '0.15', '0.012', '1,234', '20,000', '1 million', '51.8 million', '∞']
-    """
+    """Return an estimate or an average, with no more digits than are useful: `2.4`, `1,234`, `51.8 million`."""
     if isinf(value):
         return "∞"
     for least, unit, word in _LARGE:
@@ -54,20 +45,12 @@ def _one_decimal(value: float) -> str:
 
 
 def plural(value: float, word: str) -> str:
-    """Return a number of things.
-
-    >>> plural(1, "note"), plural(2, "query"), plural(2, "day"), plural(1_200, "partition")
-    ('1 note', '2 queries', '2 days', '1,200 partitions')
-    """
+    """Return a number of things: `1 note`, `1,200 partitions`."""
     return _things(number(value), word)
 
 
 def counted(value: int, word: str) -> str:
-    """Return an exact number of things.
-
-    >>> counted(1, "query"), counted(1_234_567, "transaction")
-    ('1 query', '1,234,567 transactions')
-    """
+    """Return an exact number of things: `1 query`, `1,234,567 transactions`."""
     return _things(count(value), word)
 
 
@@ -79,11 +62,7 @@ def _things(spelled: str, word: str) -> str:
 
 
 def size(value: float) -> str:
-    """Return a number of bytes, in binary units.
-
-    >>> size(400), size(65_536), size(2_000_000), size(1_048_575)
-    ('400 B', '64 KiB', '1.9 MiB', '1 MiB')
-    """
+    """Return a number of bytes, in binary units: `400 B`, `1.9 MiB`."""
     remaining, units = float(value), iter(_UNITS)
     unit = next(units)
     while round(remaining, 1) >= 1024 and unit != _UNITS[-1]:
@@ -92,20 +71,12 @@ def size(value: float) -> str:
 
 
 def amount(value: float, limit: str) -> str:
-    """Return how much of a limit is used: bytes as a size, everything else as a number.
-
-    >>> amount(65_536, "bytes of a property"), amount(252, "properties of an entity")
-    ('64 KiB', '252')
-    """
+    """Return how much of a limit is used: bytes as a size, everything else as a number."""
     return size(value) if limit.startswith("bytes") else number(value)
 
 
 def rate(value: float) -> str:
-    """Return how often something happens, in the shortest span in which it happens at least once.
-
-    >>> [rate(value) for value in (200, 0.5, 0.0005, 0)]
-    ['200/s', '30/min', '1.8/h', 'never']
-    """
+    """Return how often something happens, in the shortest span in which it happens at least once: `30/min`."""
     if value <= 0:
         return "never"
     spelled, unit, _ = _per_span(value)
@@ -113,11 +84,7 @@ def rate(value: float) -> str:
 
 
 def often(value: float) -> str:
-    """Return the same figure as `rate`, as a phrase in a sentence.
-
-    >>> [often(value) for value in (200, 0.5, 0.0005, 1 / 60, 0)]
-    ['200 times a second', '30 times a minute', '1.8 times an hour', 'once a minute', 'never']
-    """
+    """Return the same figure as `rate`, as a phrase in a sentence: `30 times a minute`."""
     if value <= 0:
         return "never"
     spelled, _, span = _per_span(value)
@@ -131,11 +98,7 @@ def _per_span(value: float) -> tuple[str, str, str]:
 
 
 def share(value: float) -> str:
-    """Return a part of a whole, or of a target that may be exceeded.
-
-    >>> [share(value) for value in (0, 0.0004, 0.023, 0.616, 0.9999, 1.0, 3.14, 1200.0)]
-    ['0%', 'under 0.1%', '2.3%', '62%', '99.9%', '100%', '314%', '1,200 times']
-    """
+    """Return a part of a whole, or of a target that may be exceeded: `2.3%`, `314%`, `1,200 times`."""
     if value >= _MANY_TIMES:
         return f"{number(value)} times"
     if 0 < value < 0.001:
@@ -147,38 +110,22 @@ def share(value: float) -> str:
 
 
 def short_share(value: float) -> str:
-    """Return a share where there is little room.
-
-    >>> short_share(0.0004), short_share(0.023)
-    ('<0.1%', '2.3%')
-    """
+    """Return a share where there is little room: `<0.1%`."""
     return share(value).replace("under ", "<")
 
 
 def of_target(value: float) -> str:
-    """Return a share of a target in words.
-
-    >>> of_target(0.5), of_target(12)
-    ('50% of its target', '12 times its target')
-    """
+    """Return a share of a target in words: `50% of its target`."""
     return f"{share(value)} {'' if value >= _MANY_TIMES else 'of '}its target"
 
 
 def money(value: float, currency: str) -> str:
-    """Return an amount of money with its currency.
-
-    >>> money(1.5, "USD")
-    '1.50 USD'
-    """
+    """Return an amount of money with its currency: `1.50 USD`."""
     return f"{sum_of_money(value)} {currency}"
 
 
 def sum_of_money(value: float) -> str:
-    """Return an amount of money whose currency is named elsewhere, as in a column's heading.
-
-    >>> [sum_of_money(value) for value in (0, 0.004, 1.5, 1234.56, 2_500_000)]
-    ['0', 'under 0.01', '1.50', '1,235', '2.5 million']
-    """
+    """Return an amount of money whose currency is named elsewhere, as in a column's heading."""
     if not value:
         return "0"
     if value < 0.01:
@@ -187,21 +134,13 @@ def sum_of_money(value: float) -> str:
 
 
 def time_of_day(seconds: float) -> str:
-    """Return an instant of the simulated day.
-
-    >>> time_of_day(36_780)
-    '10:13'
-    """
+    """Return an instant of the simulated day: `10:13`."""
     minutes = int(seconds // 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def years_from_now(years: float) -> str:
-    """Return when something is reached.
-
-    >>> years_from_now(0), years_from_now(0.1), years_from_now(0.5), years_from_now(2.25)
-    ('now', 'in 5 weeks', 'in 6 months', 'in 2.2 years')
-    """
+    """Return when something is reached: `in 5 weeks`."""
     if years <= 0:
         return "now"
     if years < 1 / 6:
@@ -209,31 +148,13 @@ def years_from_now(years: float) -> str:
     return f"in {plural(round(years * _MONTHS), 'month') if years < 2 else plural(years, 'year')}"
 
 
-def span(seconds: float) -> str:
-    """Return the length of a time span.
-
-    >>> span(0.25), span(600), span(5_400), span(86_400), span(30 * 86_400)
-    ('0.25 s', '10 min', '1.5 h', '1 day', '30 days')
-    """
-    size, unit, _ = next(entry for entry in reversed(_SPANS[:-1]) if seconds >= entry[0] or entry is _SPANS[0])
-    return plural(seconds / size, unit) if unit == "day" else f"{number(seconds / size)} {unit}"
-
-
 def duration(seconds: float) -> str:
-    """Return how long something took.
-
-    >>> duration(0.0234), duration(2.345)
-    ('23.4 ms', '2.3 s')
-    """
+    """Return how long something took: `23.4 ms`."""
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
 def listed(names: Sequence[str], *, most: int = 6) -> str:
-    """Return names as a list in a sentence, shortened to the first `most` names.
-
-    >>> listed(["Email"]), listed(["Email", "Age", "City"]), listed(["Email", "Age", "City"], most=1)
-    ('Email', 'Email, Age and City', 'Email and 2 more')
-    """
+    """Return names as a list in a sentence, shortened to the first `most` names: `Email and 2 more`."""
     shown_names = [*names[:most], f"{number(len(names) - most)} more"] if len(names) > most else list(names)
     *before, last = shown_names
     return f"{', '.join(before)} and {last}" if before else last

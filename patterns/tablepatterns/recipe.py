@@ -1,9 +1,7 @@
 """Write each recipe once, as `async def`, and run it on sync or async clients. Read this first.
 
-A recipe awaits only the methods of `Table`, `Queue` and `Container`, and other recipes. Over the SDK's async clients
-the coroutine is awaited. Over its sync clients none of those methods waits, so `finish` runs the coroutine to its end
-with one `send(None)`: no event loop, no thread, and it works inside the running loop of a notebook too. Callers get
-exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
+A recipe awaits only the methods of `Table`, `Queue` and `Container`, and other recipes. Over sync clients none of these
+waits, so `finish` runs the coroutine to its end with one `send(None)`, without an event loop or a thread.
 
 Before anything else, a recipe checks its caller's arguments against its annotations; see `argument_types`.
 
@@ -98,17 +96,7 @@ class Account(ABC):
         needs_threads: bool = False,
         independent: bool = False,
     ) -> list[T]:
-        """Run the calls in parallel, and return their results in the order given.
-
-        They run as tasks on an async account, in a pool of threads on a sync one. If one fails, calls that have not
-        started never do, the others are awaited, and the first error is raised. A sync in-memory account, whose
-        requests take no time, may run them one after the other, unless a call `needs_threads`; a sync account always
-        does where no thread can start.
-
-        :param needs_threads: whether a call waits for more than requests
-        :param independent: whether the calls pass nothing to each other, such as in a list, except through the account;
-            `tablepatterns_explore.explore` tries fewer orders of such calls, and nothing else changes
-        """
+        """Run the calls in parallel, and return their results in the order given; see `Storage.gather`."""
 
     @abstractmethod
     async def _run_with_heartbeat(
@@ -162,10 +150,7 @@ def keeps_key_order(account: Account) -> bool:
 
 
 def check_key_order(account: Account, operation_name: str) -> None:
-    """Reject an operation that needs results in key order if the account does not sort by key.
-
-    :param operation_name: the start of the rule, such as "the newest come first"
-    """
+    """Reject an operation, named as the rule begins, that needs key order if the account does not sort by key."""
     if not account._keeps_key_order:
         rule = f"{operation_name} in key order, which the Cosmos DB Table API does not give"
         raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
@@ -358,10 +343,7 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 def _bound(
     descriptor: recipe[..., Any] | stream[..., Any], pattern: Pattern[Account] | None, finish_call: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Return a recipe or a stream as an attribute of a pattern, or of its class.
-
-    :param finish_call: returns the result of a call on a sync account
-    """
+    """Return a recipe or a stream as an attribute of a pattern, or of its class; `finish_call` ends a sync call."""
     if pattern is None:
         descriptor._of_class = descriptor._of_class or _of_class(descriptor)
         return descriptor._of_class
@@ -454,13 +436,7 @@ def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits to its end, without an event loop, and return its result.
-
-    >>> async def answer() -> int:
-    ...     return 42
-    >>> finish(answer())
-    42
-    """
+    """Run a coroutine that never waits to its end, without an event loop, and return its result."""
     try:
         waited_for = coroutine.send(None)
     except StopIteration as stop:

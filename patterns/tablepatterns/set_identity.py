@@ -29,7 +29,7 @@ class SetIdentity(NamedTuple):
 
     def is_of(self, entity: Mapping[str, Any]) -> bool:
         """Whether an entity was read from this set, or a mapping was not read at all."""
-        identity = _read_from(entity)
+        identity = _set_of(entity)
         return identity is None or identity == self
 
     @property
@@ -39,7 +39,7 @@ class SetIdentity(NamedTuple):
 
     def check(self, entity: Mapping[str, Any]) -> None:
         """Reject an entity that was read from another set; a mapping that was not read is accepted."""
-        identity = _read_from(entity)
+        identity = _set_of(entity)
         if identity is None or identity == self:
             return
         is_same_place = identity[1:] == self[1:]
@@ -48,7 +48,6 @@ class SetIdentity(NamedTuple):
         raise BadInput("entity", getattr(entity, "key", None), f"it was read from {place}", hint)
 
 
-def _read_from(entity: Mapping[str, Any]) -> SetIdentity | None:
-    """Return the set that an entity was read from, if it was."""
+def _set_of(entity: Mapping[str, Any]) -> SetIdentity | None:
     identity: SetIdentity | None = getattr(reading_of(entity), "of", None)
     return identity

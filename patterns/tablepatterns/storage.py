@@ -126,8 +126,9 @@ class Storage(TypedAccount, BlockingAccount):
     ) -> list[T]:
         """Run the calls in a pool of threads, and return their results in the order given.
 
-        On an in-memory account they run one after the other, unless a call `needs_threads`: threads would only take
-        turns there, at ten times the cost. The same applies where no thread can start.
+        If one fails, calls that have not started never do, the others are awaited, and the first error is raised. On an
+        in-memory account they run one after the other, unless a call `needs_threads`: threads would only take turns
+        there, at ten times the cost. The same applies where no thread can start.
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests

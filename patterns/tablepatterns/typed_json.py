@@ -7,14 +7,13 @@ contain `@`, so there are no conflicts.
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
-from uuid import UUID
 
-from .edm import FROM_JSON, Int64, Ticks
+from .edm import FROM_JSON, KINDS, Ticks, type_of
 from .entity import typed
 from .errors import BadInput, message_of
 
@@ -25,8 +24,8 @@ _TYPE: Final = "@odata.type"
 def encoded(keys: tuple[str, str], properties: Mapping[str, Any]) -> bytes:
     """Return an entity as JSON in UTF-8; equal entities give equal bytes.
 
-    >>> encoded(("Sales", "000223"), {"Salary": Int64(5_000)})
-    b'{"v":1,"PartitionKey":"Sales","RowKey":"000223","properties":{"Salary":"5000","Salary@odata.type":"Edm.Int64"}}'
+    >>> encoded(("Sales", "223"), {"Age": 34})
+    b'{"v":1,"PartitionKey":"Sales","RowKey":"223","properties":{"Age":34}}'
     """
     fields: dict[str, Any] = {}
     for name, value in sorted(properties.items()):
@@ -51,19 +50,13 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
 
 
 def _typed_value(value: Any) -> tuple[str | None, Any]:
-    if isinstance(value, Int64):
-        return "Edm.Int64", str(int(value))
-    if isinstance(value, Ticks):
-        return "Edm.DateTime", value.iso()
     if isinstance(value, datetime):
-        return "Edm.DateTime", Ticks.of(value).iso()
-    if isinstance(value, UUID):
-        return "Edm.Guid", str(value)
-    if isinstance(value, bytes):
-        return "Edm.Binary", b64encode(value).decode()
-    if isinstance(value, float) and not isfinite(value):
-        return "Edm.Double", str(value)
-    return None, value
+        value = Ticks.of(value)
+    kind = KINDS[type_of(value)]
+    if kind.from_json is None or (isinstance(value, float) and isfinite(value)):
+        # JSON has it as it is
+        return None, value
+    return kind.edm, json.loads(kind.to_json(value))
 
 
 def _read(value: Any, kind: str | None) -> Any:

@@ -1,9 +1,7 @@
 """The ids of the last writes of a row, by which a writer recognizes its own write.
 
-A write whose response was lost conflicts with itself when it is sent again. So every write stores its id in its rows,
-followed by the known ids of the writes before it. A later read shows one of three things: the writer's own id, so its
-write was made, even if others followed; the id that it read but not its own, so its write was not made; or neither, and
-the outcome is unknown.
+Every write stores its id in its rows, followed by the known ids of the writes before it, so a row shows which writes
+were made: docs/decisions/0003-every-write-carries-an-id.md.
 """
 
 from __future__ import annotations

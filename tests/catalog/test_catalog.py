@@ -176,7 +176,6 @@ class TestEveryEntry:
         sentences = (*sentences, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs)
         assert [text for text in sentences if not text.endswith((".", "?"))] == []
         assert each.keys
-        assert each.status == "ready"
         assert 0 < len(each.summary) <= WORDS_ON_A_LINE
         assert each.limits
         assert each.use_when

@@ -21,10 +21,11 @@ EARLY, LATE = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2014, 2015
 def shown(rows: KeyRange) -> str:
     """Return the bounds as the guide writes them."""
     bounds = []
-    if rows.lower is not None:
-        bounds.append(f"{'ge' if rows.lower_inclusive else 'gt'} {rows.lower}")
-    if rows.upper is not None:
-        bounds.append(f"{'le' if rows.upper_inclusive else 'lt'} {rows.upper}")
+    keys = rows.row_keys
+    if keys.lower or keys.exact is not None:
+        bounds.append(f"{'ge' if keys.lower_inclusive else 'gt'} {keys.lower}")
+    if keys.upper is not None:
+        bounds.append(f"{'le' if keys.upper_inclusive else 'lt'} {keys.upper}")
     return " ".join(bounds)
 
 
@@ -87,7 +88,7 @@ def test_a_range_is_within_one_partition() -> None:
     ],
 )
 def test_a_range_of_a_single_row_knows_its_row_key(rows: KeyRange, row_key: str | None) -> None:
-    assert rows.row_key == row_key
+    assert rows.row_keys.exact == row_key
 
 
 def test_a_half_open_range_between_equal_ends_is_empty() -> None:

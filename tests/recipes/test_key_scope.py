@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import Key, at_least, below, between, prefix
 from tablepatterns.errors import BadInput, BadKey
+from tablepatterns.filters import Interval
 from tablepatterns.key import KeyRange
 from tablepatterns.key.formats import FORBIDDEN
 from tablepatterns.recipes.grant import KeyScope
@@ -24,7 +25,7 @@ ends = st.none() | texts.filter(bool)
 def test_a_reach_holds_exactly_the_rows_of_its_range(
     lower: str | None, upper: str | None, inclusive: tuple[bool, bool], row: str
 ) -> None:
-    rows = KeyRange("Sales", lower, inclusive[0], upper, inclusive[1])
+    rows = KeyRange("Sales", Interval(lower or "", lower is None or inclusive[0], upper, inclusive[1]))
     try:
         scope = KeyScope.of(rows)
     except BadInput:
@@ -46,7 +47,7 @@ def test_a_reach_holds_exactly_the_rows_of_its_range(
     ],
 )
 def test_an_exclusive_end_becomes_the_nearest_key_below_it(end: str, below_it: str) -> None:
-    assert KeyScope.of(KeyRange("Sales", None, True, end, False)).last_row == below_it
+    assert KeyScope.of(KeyRange("Sales", Interval(upper=end, upper_inclusive=False))).last_row == below_it
 
 
 @pytest.mark.parametrize(

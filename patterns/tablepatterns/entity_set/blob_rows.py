@@ -19,10 +19,7 @@ _TYPE: Final = "text/plain; charset=utf-8"
 
 
 class BlobRows:
-    """A row store in a blob container.
-
-    :param text: the property that holds the entries, separated by `/`
-    """
+    """A row store in a blob container; the property `text` holds the entries, separated by `/`."""
 
     is_unfiltered: Final = True
 

@@ -114,7 +114,6 @@ class Write(Generic[E]):
     """Returns what the caller gets of the written entity; None for the entity itself."""
 
     async def encoded(self) -> Write[E]:
-        """Return this write with its fields in their stored form."""
         if self.mappings is None or not self.mappings.mappings or self.caller_fields is not None:
             return self
         reading = reading_of(self.entity)

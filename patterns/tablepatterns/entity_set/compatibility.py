@@ -84,7 +84,6 @@ def check_within(table: str, derived: Collection[Derived]) -> None:
 
 
 def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
-    """Return the derived data that is still being backfilled."""
     pending_backfills = frozenset(backfilling)
     for derived_data in pending_backfills.difference(derived):
         raise BadDesign("backfilling", derived_data.name, "the set does not derive it", "give it as derived too")
@@ -94,10 +93,7 @@ def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derive
 def tables_of(
     table: Table, account: Account, derived: Collection[Derived], names: StoredNames | None
 ) -> Mapping[str, Table]:
-    """Return the tables of a set by name: that of its entities, and those of its derived rows.
-
-    :param names: the stored names of a model's fields; None if they are those of the fields
-    """
+    """Return the tables of a set by name: that of its entities, and those of its derived rows."""
     tables = {table.name: table}
     for name in {derived_data.table(table.name) for derived_data in derived} - {table.name}:
         derived_table = account.table(name)

@@ -65,7 +65,6 @@ class Change:
 
     @cached_property
     def row(self) -> Keys:
-        """The keys of the primary row."""
         return self.known_row or self.key.keys_of(self.new or self.old or {})
 
     @cached_property
@@ -121,7 +120,6 @@ class RowProfile:
     numbers: int = 0
     """How many numbers a list keeps for each entity."""
     totals: tuple[str, ...] = ()
-    """The properties with totals."""
     spread: int = 1
     """The number of rows that each group is spread over."""
     copied: tuple[str, ...] = ()
@@ -420,7 +418,6 @@ class RowLayout(NamedTuple):
         return self.include is None
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
-        """Return the row of an entity."""
         key_fields, include = self.key.fields, self.include
         partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
@@ -430,17 +427,13 @@ class RowLayout(NamedTuple):
         }
 
     def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a merge writes to the row: the row's keys, and those merged fields that belong in it.
-
-        :param row: the whole row after the change
-        """
+        """Return what a merge writes of the whole row after it: the keys, and the merged fields that the row holds."""
         merged_names = change.merged or frozenset()
         return {
             name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in merged_names
         }
 
     def key_fields(self, fields: Fields) -> dict[str, Any]:
-        """Return the fields of the key that have a value."""
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def holds(self, name: str) -> bool:
@@ -514,7 +507,6 @@ def _date(value: object) -> object:
 
 
 def has_fields(key: Key, fields: Fields) -> bool:
-    """Whether an entity has a value for each field of a key."""
     return None not in map(fields.get, key.fields)
 
 

@@ -22,7 +22,6 @@ from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..sdk.operation import Operation
-from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
 from .calls import SetCalls
@@ -31,7 +30,7 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
-from .range_query import Question
+from .range_query import Question, filled_page, first_rows
 
 if TYPE_CHECKING:
     from .intents import Intents
@@ -125,7 +124,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
             check_compatible(table, self.key, self.derived, self._mappings)
             if self._names is not None:
                 self._names.check_shared(self.derived)
-            self._declare()
+            declared_rows(account).add(kinds_of(self.table.name, self.key, self.derived))
             self._tables = tables_of(self.table, account, self.derived, self._names)
             self.backfilling = check_backfilling(self.derived, backfilling)
             if any(derived_data.is_eventual for derived_data in self.derived):
@@ -188,7 +187,10 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
         Guide: eventually consistent transactions.
         """
-        return self._required_intents()
+        if self._intents is None:
+            rule = "it has no derived data outside its partition, so it has no intents"
+            raise BadInput("set", self.table.name, rule, "remove this call")
+        return self._intents
 
     @recipe
     async def process_intents(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
@@ -208,7 +210,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         Guide: eventually consistent transactions.
         """
         check_retry_for(retry_for)
-        return await self._required_intents().process_all(self.account, lease, retry_for)
+        return await self.reconciler().process_all(self.account, lease, retry_for)
 
     @property
     def location(self) -> str:
@@ -266,7 +268,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         from ..key.key_filter import stored_filter
 
         rows_filter = stored_filter(self.key, where)
-        self._check_filter(where)
+        self._mappings.check_filter(where)
         reject_scans(rows_filter, allow)
         return rows_filter
 
@@ -364,13 +366,9 @@ class EntitySet(SetCalls[Account_co, E, K]):
     def _question(self, selection: Selection) -> Question:
         fields, via, where, allow, select, _ = selection
         if where is not None:
-            self._check_filter(where)
+            self._mappings.check_filter(where)
         shape = self._primary if via is None else self._shape(via)
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
-
-    def _check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields."""
-        self._mappings.check_filter(where)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
         if not self._mappings.mappings:
@@ -535,16 +533,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
                 raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
         return same
-
-    def _required_intents(self) -> Intents:
-        if self._intents is None:
-            rule = "it has no derived data outside its partition, so it has no intents"
-            raise BadInput("set", self.table.name, rule, "remove this call")
-        return self._intents
-
-    def _declare(self) -> None:
-        """Declare the rows of this set, so that other sets of the connection with the same keys are rejected."""
-        declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
 
     async def _overwrite_row(
         self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None

@@ -124,7 +124,6 @@ class Intents:
         return await SentIntents(retry_for).send(changes)
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
-        """Process all intents that can be received now, and return how many there were."""
         handle = partial(self.handle, retry_for=retry_for)
         return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
 
@@ -153,7 +152,6 @@ class Intents:
         )
 
     def derived(self, trace: Trace) -> Derived:
-        """Return the derived data that a trace names."""
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
             raise BadMessage("derived data", NOT_SHOWN, rule, "process the message in the program that declares it")
@@ -242,7 +240,6 @@ class Intents:
         await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 
     def shares(self, claims: Iterable[Claim]) -> list[Sequence[Claim]]:
-        """Split claims into those of each message."""
         groups = self._groups(claims)
         claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
@@ -368,7 +365,6 @@ class SentIntent:
     changes: dict[Keys, Change]
     lease: Lease
     reserved: dict[Trace, Entity] = field(default_factory=dict[Trace, Entity])
-    """The index rows that reserve keys."""
 
     def new(self, claim: Claim) -> Sequence[Trace]:
         """Return the rows that the change adds."""

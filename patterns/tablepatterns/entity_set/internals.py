@@ -103,8 +103,7 @@ def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any
 
 
 def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
-    """Reject a filter on encoded fields."""
-    entity_set._check_filter(where)
+    entity_set._mappings.check_filter(where)
 
 
 def as_stored(

@@ -119,7 +119,6 @@ class PropertyMapping(ABC):
 def stored_size(mapping: PropertyMapping, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
     """Return the bytes that a value takes in the row and in a blob, for a design review.
 
-    :param size: the bytes of the value without the mapping; text counts as UTF-16
     :param address: the length in characters of what identifies it: table, keys and name
     """
     return mapping._stored_size(size, is_text=is_text, address=address)  # pyright: ignore[reportPrivateUsage]
@@ -141,7 +140,6 @@ class Mappings:
 
     @classmethod
     def of(cls, account: Account, table: str, key: Key, mappings: Iterable[PropertyMapping]) -> Mappings:
-        """Return the mappings of a set with that primary key."""
         ordered_mappings = tuple(sorted(mappings, key=lambda mapping: mapping.order))
         for mapping in ordered_mappings:
             if mapping.needs_model:
@@ -185,7 +183,6 @@ class Mappings:
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter) -> None:
-        """Reject a filter on encoded fields."""
         names = {comparison.name for comparison in comparisons(where)}
         for mapping in self.mappings:
             for name in sorted(names.intersection(mapping.fields)):
@@ -244,7 +241,6 @@ class Mappings:
         return await self.decode_at(replace(self._place(fields), read=read), fields) if self.mappings else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
-        """Return the decoded fields of an entity at a place."""
         for mapping in reversed(self.mappings):
             fields = await mapping.decode(fields, place)
         return dict(fields)

@@ -314,7 +314,6 @@ class ModelAdapter(Generic[M]):
         return {name: fields[name] for name in self.home.key.fields if name in fields}
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
-        """Return the instances of entities, without those that are skipped."""
         return [instance for instance in map(self.recognized_instance, entities) if instance is not None]
 
 

@@ -21,14 +21,7 @@ from .derived import Derived
 
 
 class StoredNames:
-    """The stored names of fields. Other properties keep their names.
-
-    >>> names = StoredNames({"email": "Email"})
-    >>> names.renamed({"email": "a", "Age": 1}), names.stored("email")
-    ({'Email': 'a', 'Age': 1}, 'Email')
-
-    :param names: the stored name of each field whose names differ
-    """
+    """The stored names of those fields for which they differ. Other properties keep their names."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._stored = dict(names)
@@ -52,11 +45,9 @@ class StoredNames:
                     raise BadDesign(f"derived {derived_data.name}", name, rule, "store the field under its own name")
 
     def renamed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return fields under their stored names."""
         return {self._stored.get(name, name): value for name, value in fields.items()}
 
     def named(self, table: Table) -> Table:
-        """Return a table that is read and written with field names."""
         return NamedTable(table, self)
 
     def operation_in(self, table: Table, write: Operation) -> Operation:
@@ -64,7 +55,6 @@ class StoredNames:
         return write if isinstance(table, NamedTable) else self.operation(write)
 
     def operation(self, write: Operation) -> Operation:
-        """Return a write with the stored names of its fields."""
         becomes = None if write.becomes is None else self.renamed(write.becomes)
         stored_operation = replace(write, entity=self.renamed(write.entity), becomes=becomes, measured_size=None)
         if write.size + self._growth > MAX_ENTITY_BYTES and stored_operation.size > MAX_ENTITY_BYTES:
@@ -81,13 +71,11 @@ class StoredNames:
         return row
 
     def filter(self, where: Filter | None) -> Filter | None:
-        """Return a filter with the stored names of its fields."""
         if where is None:
             return None
         return map_comparisons(where, lambda comparison: replace(comparison, name=self.stored(comparison.name)))
 
     def names(self, select: Sequence[str] | None) -> Sequence[str] | None:
-        """Return the stored names of the fields to read."""
         return None if select is None else [self.stored(name) for name in select]
 
 
@@ -125,19 +113,16 @@ class NamedTable(Table):
         self._names = names
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         row = await super().get(partition_key, row_key, self._names.names(select))
         return None if row is None else self._names.row(row)
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        """Read one page of a query. Cost: 1 transaction."""
         names = self._names
         stored = query._replace(where=names.filter(query.where), select=names.names(query.select))
         page = await super().read_page(stored)
         return page._replace(entities=list(map(names.row, page.entities)))
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Submit the operations as one entity group transaction; return the written entities."""
         return await super().submit(*map(self._names.operation, operations))
 
     async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:

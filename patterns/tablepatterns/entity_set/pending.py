@@ -55,10 +55,6 @@ class Pending:
 def combined(first: Operation, second: Operation) -> Operation | None:
     """Return one operation with the effect of two on a row; None if they cancel each other out.
 
-    >>> gone = Operation.delete("Sales", "name_Jones", "an ETag")
-    >>> combined(gone, Operation.insert({"PartitionKey": "Sales", "RowKey": "name_Jones"})).kind
-    'replace'
-
     :param second: planned on the row as the first leaves it
     """
     guard = next((operation for operation in (first, second) if operation.etag not in (None, ANY)), None)

@@ -42,7 +42,6 @@ class InTable(_Placement):
     name: str | None = None
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows, given that of the entities."""
         return self.name or primary
 
 
@@ -56,7 +55,6 @@ class InBlobs(_Placement):
     container: str
 
     def store_name(self, primary: str) -> StoreName:
-        """Return what the rows are stored in, given the name of the table of the entities."""
         return "container", self.container
 
 

@@ -34,10 +34,7 @@ ABANDONED_AFTER: Final = timedelta(days=1)
 
 
 def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
-    """Whether a row is a reservation made under another intent than the caller's.
-
-    :param intent: the id of the intent that the caller holds, if any
-    """
+    """Whether a row is a reservation made under another intent than the caller's, if the caller holds one."""
     made_under = row.get(INTENT_ID)
     if made_under is None or made_under == intent:
         return False
@@ -106,11 +103,9 @@ class DerivedRows:
         return True
 
     def is_primary(self, row: Entity) -> bool:
-        """Whether a row of the table is a primary row of the set."""
         return RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
-        """Return the `Primary` of a row that was read."""
         fields = dict(RowLayout(self.key).entity(row))
         return Primary(self.key, keys_of(row), fields, row.etag, write_ids_of(row))
 
@@ -139,10 +134,7 @@ class DerivedRows:
         return keys in primary.parts(derived)
 
     async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:
-        """Whether the row belongs to the entity that it names. Cost: 1 transaction.
-
-        True for a row of another kind.
-        """
+        """Whether the row belongs to the entity that it names; True for a row of another kind. Cost: 1 transaction."""
         owners = derived.primary_keys_of(self.key, row)
         return owners is None or any([self.wants(derived, keys, await self.primary(owner)) for owner in owners])
 

@@ -84,10 +84,7 @@ class Relocation:
     route: Route
 
     async def attempt(self, claimed: Entity | None = None) -> Entity | None:
-        """Complete the move, whatever its state; return the entity under its new key.
-
-        :param claimed: the entity with its mark, if already read
-        """
+        """Complete the move, whatever its state, and return the moved entity; `claimed` is the marked one, if read."""
         source = claimed or await self._get(self.route.origin)
         if source is None or source.get(MOVING_TO) != self.route.claim:
             return await self.arrive(await self._get(self.route.goal))

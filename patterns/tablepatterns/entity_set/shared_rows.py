@@ -266,7 +266,6 @@ class Totals(SharedRows):
         return self._sum_of(totals)
 
     def _sum_of(self, parts: Iterable[Sequence[int]]) -> dict[str, Any]:
-        """Return the sum of some totals, given with the count first, as properties."""
         return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
 

@@ -132,8 +132,6 @@ def key_bounds(expression: Filter) -> KeyBounds:
     >>> bounds = key_bounds(parse("PartitionKey eq 'Sales' and RowKey ge 'S' and RowKey lt 'T'"))
     >>> bounds.partition, bounds.row_keys
     ('Sales', Interval(lower='S', lower_inclusive=True, upper='T', upper_inclusive=False))
-
-    :param expression: the filter
     """
     return fold_bounds(expression, _hull)
 

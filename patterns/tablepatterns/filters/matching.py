@@ -35,8 +35,6 @@ def matcher(expression: Filter) -> Matcher:
     >>> is_match = matcher(Comparison("Age", "gt", 30))
     >>> is_match({"Age": 31}.get), is_match({"Age": Int64(31)}.get), is_match({}.get)
     (True, True, False)
-
-    :param expression: the filter
     """
     match expression:
         case Comparison():

@@ -59,13 +59,11 @@ def classify(expression: Filter) -> Explanation:
     returns all rows. By the guide's rule for `or`, RowKey values combined by `or` cause a partition scan.
 
     >>> from tablepatterns.filters import parse
-    >>> found = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
-    >>> found.query_class.label
+    >>> explanation = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
+    >>> explanation.query_class.label
     'partition scan'
-    >>> found.rewrite
+    >>> explanation.rewrite
     'send one point query per key; see point_keys()'
-
-    :param expression: the filter of the query
 
     Guide: designing for querying.
     """
@@ -97,7 +95,6 @@ def reject_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hi
     tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, but only a range query or better is \
 allowed: no PartitionKey is given, so every partition is searched; add PartitionKey eq, or an index on this property
 
-    :param expression: the filter of the query
     :param allow: the worst class to allow
     :param hint: an addition to the hint of the error
     :raises BadFilter: the query is of a worse class; the error names the class, the reason and the rewrite
@@ -122,8 +119,6 @@ def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
     [('Sales', '121'), ('Sales', '322')]
     >>> point_keys(parse("PartitionKey eq 'Sales' and RowKey gt '121'")) is None
     True
-
-    :param expression: the filter of the query
 
     Guide: designing for querying.
     """

@@ -73,9 +73,6 @@ class Integer(Format):
     """An integer in a fixed number of digits: of 0 or more, or signed.
 
     A signed one begins with the digit 1; below zero it is the digit 0 and the complement of its digits.
-
-    >>> Integer("Balance", 6, is_signed=True).write(123), Integer("Balance", 6, is_signed=True).write(-1)
-    ('1000123', '0999999')
     """
 
     digits: int
@@ -115,11 +112,7 @@ class Integer(Format):
 
 
 class Float(Format):
-    """A double: its bits as 16 hexadecimal digits, flipped so that they sort as the numbers do.
-
-    >>> Float("Price").write(1.5)
-    'bff8000000000000'
-    """
+    """A double: its bits as 16 hexadecimal digits, flipped so that they sort as the numbers do."""
 
     spec: ClassVar[str] = "float"
     characters: ClassVar[Sequence[Characters]] = (HEX,) * 16
@@ -220,11 +213,7 @@ _DIRECTIVE: Final = re.compile("%(.)")
 
 @dataclass(frozen=True)
 class Calendar(Format):
-    """A date, or an instant in UTC, formatted with strftime directives from the year down.
-
-    >>> Calendar("Day", "%Y-%m-%d").write(date(2014, 7, 31))
-    '2014-07-31'
-    """
+    """A date, or an instant in UTC, formatted with strftime directives from the year down."""
 
     pattern: str
 
@@ -328,11 +317,7 @@ class Text(Format):
 
 
 class Escaped(Format):
-    """Any text, with forbidden characters escaped.
-
-    >>> Escaped("Path").write("docs/a#1")
-    'docs.2fa!231'
-    """
+    """Any text, with forbidden characters escaped: `docs/a#1` is `docs.2fa!231`."""
 
     spec: ClassVar[str] = "escape"
     terminator: ClassVar[str] = " "

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from ..argument_types import checked
 from ..errors import BadDesign, BadKey
+from ..filters import Interval
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
 from .ranges import Between, KeyRange, Prefix
 from .template import Field, Template, field_range
@@ -114,7 +115,6 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").keys_of({"Department": "Sales", "EmployeeId": 1, "Age": 34})
         ('Sales', 'empid_000001')
 
-        :param entity: the fields of the key, and any others
         :raises BadKey: a field is missing, or its value cannot be part of a key
         """
         if not isinstance(entity, Mapping):
@@ -126,8 +126,6 @@ class Key(Generic[K]):
 
         An instant comes back as an aware datetime in UTC; one that microseconds cannot hold comes back as `Ticks`.
 
-        :param partition_key: the entity's PartitionKey
-        :param row_key: the entity's RowKey
         :raises BadKey: `format` cannot have returned these keys
         """
         if type(partition_key) is not str or type(row_key) is not str:
@@ -152,8 +150,6 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
         {'Department': 'Sales', 'EmployeeId': 123}
 
-        :param partition_key: the entity's PartitionKey
-        :param row_key: the entity's RowKey
         :raises BadKey: a key is not a str
         """
         if type(partition_key) is not str or type(row_key) is not str:
@@ -172,8 +168,6 @@ class Key(Generic[K]):
         >>> employees, emails = Key("{Department}", "{EmployeeId:06d}"), Key("{Department}", "email_{Email}")
         >>> employees.overlaps(emails), employees.overlaps(Key("{Department}", "{LastName}"))
         (False, True)
-
-        :param other: the key of other rows of the same table
         """
         return self._overlap(self, other)
 
@@ -206,8 +200,8 @@ class Key(Generic[K]):
 
         >>> from tablepatterns.key import prefix
         >>> by_email = Key("{Department}", "email_{Email}")
-        >>> by_email.range({"Department": "Sales", "Email": prefix("a")})
-        KeyRange(partition_key='Sales', lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
+        >>> by_email.range({"Department": "Sales", "Email": prefix("a")}).row_keys
+        Interval(lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
 
         :param fields: values, and at most one `prefix` or range
         :raises BadKey: a value cannot be part of a key, or the fields are not one range of rows
@@ -218,7 +212,7 @@ class Key(Generic[K]):
         row_prefix, remaining_fields = self._known_row(fields)
         if not remaining_fields:
             row_key = self._row.write(fields)
-            return KeyRange(partition_key, row_key, True, row_key, True)
+            return KeyRange(partition_key, Interval(row_key, upper=row_key))
         first_field, *after = remaining_fields
         for field in after:
             if field.name in fields:

@@ -26,11 +26,6 @@ def stored_filter(key: Key, where: Filter, key_values: Mapping[str, object] | No
     Of the key's rows it selects those whose fields match, every one and no other. A field that is not the first one of
     its template needs the fields before it to be known, from `key_values` or from `==` joined by `&`.
 
-    >>> from tablepatterns.filters import prop
-    >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
-    >>> print(stored_filter(reviews, (prop("EmployeeId") == 123) & (prop("Year") >= 2012) & (prop("Rating") > 3)))
-    RowKey ge 'empid_000123_2012' and RowKey lt 'empid_000123`' and Rating gt 3
-
     :param key_values: key fields that have this value in all entities that are read
     """
     templates = (key._partition, key._row)
@@ -123,7 +118,7 @@ class _KeyFilter:
         try:
             if operator in ("eq", "ne"):
                 text = start + field.write(value)
-                rows = KeyRange("", text, True, text, True) if is_last else KeyRange.beginning_with("", text)
+                keys = Interval(text, upper=text) if is_last else KeyRange.beginning_with("", text).row_keys
             elif not field.sorts:
                 rule = f"keys do not sort by a text field that is followed by {field.tail!r}"
                 hint = f"use ==, startswith, or the format {{{field.name}:escape}}"
@@ -133,14 +128,14 @@ class _KeyFilter:
                     # No key holds the character, so the next one that a key may hold bounds the same keys
                     value = after_prefix(value[: bad.end()])
                     operator = "lt" if operator in ("lt", "le") else "ge"
-                rows = field_range("", start, field, _between(operator, value), last=is_last)
+                keys = field_range("", start, field, _between(operator, value), last=is_last).row_keys
         except BadKey as error:
             raise _rejected(comparison, error) from error
-        inside = _within(template.half, rows.row_keys)
+        inside = _within(template.half, keys)
         if operator != "ne":
             yield from inside
-        elif rows.row_key is not None:
-            yield Comparison(template.half, "ne", rows.row_key)
+        elif keys.exact is not None:
+            yield Comparison(template.half, "ne", keys.exact)
         else:
             yield Not(_junction(And, inside))
 

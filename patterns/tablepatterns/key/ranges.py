@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, get_args
 
 from ..errors import BadKey
 from ..filters import Interval, prefix_end
+from ..filters.bounds import ANY_KEY
 from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
@@ -64,8 +64,6 @@ def between(low: object, high: object, inclusive: Ends = "both") -> Between:
     >>> between(100, 200, "left")
     Between(low=100, high=200, inclusive='left')
 
-    :param low: the lower bound
-    :param high: the upper bound
     :param inclusive: which bounds are inclusive: both, left, right or neither
     :raises BadKey: a bound is None, or `inclusive` has another value
 
@@ -82,8 +80,7 @@ def at_least(low: object) -> Between:
     >>> at_least(100)
     Between(low=100, high=None, inclusive='both')
 
-    :param low: the lower bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -96,8 +93,7 @@ def above(low: object) -> Between:
     >>> above(100)
     Between(low=100, high=None, inclusive='neither')
 
-    :param low: the exclusive lower bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -110,8 +106,7 @@ def at_most(high: object) -> Between:
     >>> at_most(199)
     Between(low=None, high=199, inclusive='both')
 
-    :param high: the upper bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -124,8 +119,7 @@ def below(high: object) -> Between:
     >>> below(200)
     Between(low=None, high=200, inclusive='neither')
 
-    :param high: the exclusive upper bound
-    :raises BadKey: it is None
+    :raises BadKey: the bound is None
 
     Guide: intra-partition secondary index.
     """
@@ -141,33 +135,15 @@ def _end(name: str, value: object) -> object:
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The rows of one partition between two RowKeys; None is an open bound.
-
-    >>> rows = KeyRange("Sales", "email_a", True, "email_b", False)
-    >>> rows.contains("Sales", "email_alice@contoso.com"), rows.contains("Sales", "email_b")
-    (True, False)
-    """
+    """The rows of one partition whose RowKeys are in an interval; by default all of them."""
 
     partition_key: str
-    lower: str | None = None
-    lower_inclusive: bool = True
-    upper: str | None = None
-    upper_inclusive: bool = False
+    row_keys: Interval = ANY_KEY
 
     @classmethod
     def beginning_with(cls, partition_key: str, text: str) -> KeyRange:
         """Return the range of the RowKeys with this prefix; all rows of the partition if it is empty."""
-        return cls(partition_key, text or None, True, after_prefix(text), False)
-
-    @cached_property
-    def row_keys(self) -> Interval:
-        has_no_lower = self.lower is None
-        return Interval(self.lower or "", has_no_lower or self.lower_inclusive, self.upper, self.upper_inclusive)
-
-    @property
-    def row_key(self) -> str | None:
-        """The RowKey of a range of a single row, which is a point query; otherwise None."""
-        return self.lower if self.lower == self.upper and self.lower_inclusive and self.upper_inclusive else None
+        return cls(partition_key, Interval(text, upper=after_prefix(text), upper_inclusive=False))
 
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are in the range, by the order of UTF-16 code units, as in the service."""

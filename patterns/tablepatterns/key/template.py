@@ -209,14 +209,14 @@ def field_range(partition_key: str, row_prefix: str, field: Field, question: Bet
     texts = [row_prefix + field.write(end) for end in (question.low, question.high) if end is not None]
     if texts != sorted(texts, key=ordinal):
         raise BadKey(field.name, question, "its lower bound is above its upper bound", "swap the two")
-    rows = KeyRange.beginning_with(partition_key, row_prefix)
+    row_keys = KeyRange.beginning_with(partition_key, row_prefix).row_keys
     # If more fields follow, a value has several rows: to exclude or to include it, the range begins or ends after all
     if question.low is not None:
         is_first = last or question.low_inclusive
-        lower = texts[0] if is_first else after_prefix(texts[0])
-        rows = replace(rows, lower=lower, lower_inclusive=question.low_inclusive or not is_first)
+        lower = texts[0] if is_first else after_prefix(texts[0]) or ""
+        row_keys = replace(row_keys, lower=lower, lower_inclusive=question.low_inclusive or not is_first)
     if question.high is not None:
         is_end = last or not question.high_inclusive
         upper = texts[-1] if is_end else after_prefix(texts[-1])
-        rows = replace(rows, upper=upper, upper_inclusive=question.high_inclusive and is_end)
-    return rows
+        row_keys = replace(row_keys, upper=upper, upper_inclusive=question.high_inclusive and is_end)
+    return KeyRange(partition_key, row_keys)

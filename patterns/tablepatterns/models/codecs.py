@@ -124,10 +124,7 @@ class AnyJson(Nested):
 
 
 class ItemsOf(Nested):
-    """A list of values of one type; or a tuple, of any length with one type, or with a type for each item.
-
-    :param inner: the codec of all items, or of each
-    """
+    """A list of values of one type; or a tuple, of any length with one type, or with a codec for each item."""
 
     def __init__(self, kind: type[list[Any] | tuple[Any, ...]], inner: Codec | Sequence[Codec]) -> None:
         self._kind = kind

@@ -41,16 +41,6 @@ _SYSTEM: Final = frozenset(SYSTEM_PROPERTIES)
 class Model(Generic[M]):
     """How the instances of a class are stored as entities with a key.
 
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Employee:
-    ...     Department: str
-    ...     EmployeeId: int
-    ...     Skills: list[str] | None = None
-    >>> model = Model(Employee, Key("{Department}", "empid_{EmployeeId:06d}"))
-    >>> model.fields(Employee("Sales", 223, ["typing"]))
-    {'Department': 'Sales', 'EmployeeId': 223, 'Skills': '["typing"]'}
-
     :param upgrades: the first converts fields of version 1 to version 2, and so on. They must not change key fields
     :param secret: the fields whose values errors must not show
     :param record: the fields of several classes that it speaks for; None for those of the class
@@ -257,7 +247,6 @@ class Model(Generic[M]):
     def check_key(self, place: str, key: Key, *, has_entities: bool) -> None:
         """Reject a key of derived rows that does not hold the values of its fields in their order.
 
-        :param place: the derived data, in errors
         :param has_entities: whether the rows hold the fields of an entity
         """
         self._check_formats(place, key)

@@ -29,17 +29,6 @@ class Record:
 
     None is not stored. If nothing is stored, a field is None if its type allows that, or has its default. Fields with
     `init=False` are not stored.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Employee:
-    ...     EmployeeId: int
-    ...     Skills: list[str] | None = None
-    >>> record = Record(Employee)
-    >>> record.encoded(Employee(223, ["sales", "typing"]))
-    {'EmployeeId': 223, 'Skills': '["sales","typing"]'}
-    >>> record.decoded({"EmployeeId": 223})
-    Employee(EmployeeId=223, Skills=None)
     """
 
     def __init__(self, record_class: type[Any], records: dict[type, Record] | None = None) -> None:

@@ -29,6 +29,7 @@ from ..errors import (
     LimitExceeded,
     locating,
 )
+from ..filters import Interval
 from ..key import Key, KeyRange
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
@@ -429,7 +430,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         if first == last:
             row = await self.table.get(partition_key, first, select=select)
             return [] if row is None else [row]
-        where = range_filter(KeyRange(partition_key, first, True, last, True))
+        where = range_filter(KeyRange(partition_key, Interval(first, upper=last)))
         keys = set(map(row_key, rows))
         return [row async for row in self.table.query(where, select=select) if row.row_key in keys]
 

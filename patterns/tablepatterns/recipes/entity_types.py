@@ -13,13 +13,12 @@ from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, as_stored, check_filter, entity_of, primary_layout
 from ..entity_set.named_table import with_field_names
-from ..entity_set.range_query import bounding_range, check_class, condition, range_filter
+from ..entity_set.range_query import bounding_range, check_class, condition, filled_page, range_filter
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
 from ..key import Key, KeyRange
 from ..limits import MAX_KEY_UNITS_LOOSE
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe, stream
-from ..sdk.paging import filled_page
 from ..sdk.table import Page
 
 

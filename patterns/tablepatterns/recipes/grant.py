@@ -81,10 +81,11 @@ class KeyScope:
         An end that is outside the range is moved to the nearest key inside it. Keys in which U+FFFF follows such an end
         are left out, although the range includes them.
         """
-        lower, upper = rows.lower, rows.upper
-        if lower is not None and not rows.lower_inclusive:
-            lower += _FIRST
-        if upper is not None and not rows.upper_inclusive:
+        row_keys = rows.row_keys
+        lower, upper = row_keys.lower or None, row_keys.upper
+        if not row_keys.lower_inclusive:
+            lower = row_keys.lower + _FIRST
+        if upper is not None and not row_keys.upper_inclusive:
             upper = _before(upper)
         return cls(rows.partition_key, rows.partition_key, lower, upper)
 

@@ -13,9 +13,9 @@ from ..entity import Entity
 from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import mappings_of, primary_keys, primary_layout
-from ..entity_set.range_query import range_filter, rows_at_once
+from ..entity_set.range_query import bounding_range, range_filter, rows_at_once
 from ..filters import Filter, prop
-from ..key import Key, KeyRange
+from ..key import Key
 from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account
 from ..retry import RETRY_FOR, contended
@@ -103,10 +103,7 @@ class _Parts(StoredEntities):
         return key if key and self.fits(key) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        ranges = [Stored(*key).range for key in keys]
-        first = min((key_range.lower or "" for key_range in ranges), key=ordinal)
-        behind = max((key_range.upper or "" for key_range in ranges), key=ordinal)
-        return range_filter(KeyRange(ranges[0].partition_key, first, True, behind, False))
+        return range_filter(bounding_range([Stored(*key).range for key in keys]))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
         where = range_filter(Stored(*key).range)

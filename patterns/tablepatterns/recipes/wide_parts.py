@@ -17,6 +17,7 @@ from .. import limits
 from ..edm import utf16_length, value_size
 from ..entity import WRITE_ID, Entity, storable, write_ids_of
 from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
+from ..filters import Interval
 from ..key import KeyRange, after_prefix
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
@@ -76,7 +77,7 @@ class Stored:
     def range(self) -> KeyRange:
         """The range of all rows of this entity, unpublished ones included."""
         behind = after_prefix(self.row_key(98, ""))
-        return KeyRange(self.partition_key, self.first, True, behind, False)
+        return KeyRange(self.partition_key, Interval(self.first, upper=behind, upper_inclusive=False))
 
     def row_key(self, number: int, generation: str | None = None) -> str:
         """Return the RowKey of a part, counted from 0."""

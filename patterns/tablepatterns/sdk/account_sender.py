@@ -124,13 +124,13 @@ class AccountSender:
         options = {"credential": NO_CREDENTIAL, "transport": transport, "retry_total": 0}
         sender, client = cls._sender_kind(kind, _SERVICE, options), kind(_SERVICE, _NAME, **options)
         for prepared in trial.prepare(sender, _NAME):
-            asked = prepared.request.method, prepared.request.url
+            method_and_url = prepared.request.method, prepared.request.url
             headers = dict(prepared.request.headers)
             result = trial.result or await settled(prepared.by_sdk(client, **SILENT))
             own_result = await sender.send(prepared, **SILENT)
             *by_sdk, request = map(_comparable, transport.sent)
             transport.sent.clear()
-            is_sent = request[:2] == asked and headers.items() <= prepared.request.headers.items()
+            is_sent = request[:2] == method_and_url and headers.items() <= prepared.request.headers.items()
             is_same = is_sent and by_sdk == ([] if trial.result else [request])
             # The result of a write is only that it was made
             if not is_same or "Authorization" not in prepared.request.headers or own_result not in (result, True):

@@ -81,8 +81,6 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
     """An async transport that sends each request over a connection of the current process and its event loop.
 
     It derives from `AioHttpTransport`, because the SDK then signs a path such as `/it's` as aiohttp sends it.
-
-    :param options: those of the SDK's transport
     """
 
     def __init__(self, **options: Any) -> None:

@@ -134,7 +134,6 @@ class CallHook:
         self._context: Any = {}
         self._sends_once = sends_once
         self.response: Any = None
-        """The last response."""
         self.status: int | None = None
         self.etag: str | None = None
         """The ETag after a write of one entity."""

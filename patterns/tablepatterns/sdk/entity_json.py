@@ -45,9 +45,6 @@ def entity_json(entity: Mapping[str, Any]) -> str:
     """Return an entity as JSON, in ASCII, character for character as azure-data-tables writes it.
 
     The only exception is years before 1000, which the SDK writes with too few digits.
-
-    >>> entity_json({"RowKey": "223", "Age": 34})
-    '{"RowKey": "223", "RowKey@odata.type": "Edm.String", "Age": 34}'
     """
     layout = _write_layout((*entity, *map(type, entity.values())), entity)
     return layout.template % tuple(
@@ -103,7 +100,6 @@ class _ReadLayout(NamedTuple):
     types: Callable[[Row], Any]
     """Returns the type names that a row states."""
     stated: Any
-    """The type names of this layout."""
     names: tuple[str, ...]
     values: Callable[[Row], Any]
     converted: tuple[tuple[str, Convert], ...]

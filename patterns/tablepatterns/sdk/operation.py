@@ -27,11 +27,7 @@ _PART_BYTES: Final = 1000
 
 
 def weak_etag(etag: str) -> str:
-    """Return an ETag as the service requires it: with `W/` and quotes, which other libraries leave out.
-
-    >>> weak_etag('"0x8D4"'), weak_etag("0x8D4"), weak_etag(ANY)
-    ('W/"0x8D4"', 'W/"0x8D4"', '*')
-    """
+    """Return an ETag as the service requires it: with `W/` and quotes, which other libraries leave out."""
     opaque = etag.strip()
     if not opaque or opaque == ANY:
         return opaque
@@ -90,12 +86,10 @@ class Operation:
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity, or replace the one that exists."""
         return cls._of("insert_or_replace", entity, None)
 
     @classmethod
     def insert_or_merge(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity, or merge into the one that exists."""
         return cls._of("insert_or_merge", entity, None)
 
     @classmethod

@@ -1,8 +1,7 @@
 """One queue, with the methods that a recipe may await.
 
-A received message is leased: other receivers do not see it until its visibility timeout has passed. The receiver
-deletes it after processing it, or releases it to be delivered again. So a message may be delivered more than once and
-out of order, and its processing must be idempotent.
+A received message is leased: other receivers do not see it until its visibility timeout has passed. So a message may be
+delivered more than once and out of order, and its processing must be idempotent.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from azure.core.exceptions import HttpResponseError
 
@@ -18,6 +17,9 @@ from .. import limits
 from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
 from .call import first_page, iterate, settled
 from .errors import Ignored, code_of
+
+if TYPE_CHECKING:
+    from .account_sender import AccountSender
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
 _LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
@@ -43,21 +45,13 @@ class Message:
     deliveries: int
 
 
-class QueueRequests(Protocol):
-    """Sends the requests for messages with what `get` returns, or with the SDK's client of the queue."""
-
-    async def get(self) -> Any:
-        """Return what sends requests without the client; None if the client must send them."""
-        ...
-
-
 class Queue:
     """One queue of an account, over an SDK `QueueClient`, sync or async, without an encoding.
 
     A queue that does not exist reads as empty, and the first send creates it.
     """
 
-    def __init__(self, client: Any, sender: QueueRequests) -> None:
+    def __init__(self, client: Any, sender: AccountSender) -> None:
         self._client = client
         self._requests = sender
         self._sender: Any = None
@@ -194,14 +188,12 @@ def _check_count(count: int) -> None:
 
 
 async def send_by_sdk(text: str, delay: int, lifetime: int, client: Any, **options: Any) -> Message:
-    """Send a message with the SDK's client."""
     return _message_of(
         await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
     )
 
 
 async def receive_by_sdk(count: int, lease: int, client: Any, **options: Any) -> list[Message]:
-    """Receive messages with the SDK's client."""
     pages = client.receive_messages(messages_per_page=count, visibility_timeout=lease, **options).by_page()
     return [_message_of(message) async for message in iterate(await first_page(pages))]
 

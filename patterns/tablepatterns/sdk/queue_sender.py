@@ -84,7 +84,6 @@ class QueueSender(RequestSender):
         return Prepared(request, name, "QueueClient.send_message", by_sdk, partial(_read_messages, _CREATED, text))
 
     def prepared_receive(self, name: str, count: int, lease: int) -> Prepared:
-        """Return the request that receives messages."""
         _method_span()
         url = f"{self.service}/{name}/messages?numofmessages={count}&visibilitytimeout={lease}"
         request = HttpRequest("GET", url, headers=self.headers)

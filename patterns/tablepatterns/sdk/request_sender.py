@@ -1,9 +1,8 @@
 """Send requests of the library's own through the policies of an SDK client.
 
-The SDK's calls spend most of their time on writing a request and reading its response. Here, the request is handed to
-the SDK's first policy directly, so signing, retries, hooks, logging and tracing are the SDK's. No method of a client
-is called. A response that is not read here is given to the SDK's own call, which raises its error. Why it is done this
-way: docs/decisions/0013-requests-go-to-the-sdks-policies.md.
+The request is handed to the SDK's first policy, so signing, retries, hooks, logging and tracing are the SDK's. A
+response that is not read here is given to the SDK's own call, which raises its error. The reasons:
+docs/decisions/0013-requests-go-to-the-sdks-policies.md.
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ class Prepared:
 
 
 def is_async(kind: Any) -> bool:
-    """Return whether a class of clients is async."""
     return hasattr(kind, "__aenter__")
 
 
@@ -78,7 +76,6 @@ class RequestSender:
         """The URL of the service, without a query."""
         self.version: str = client.api_version
         self.headers = {"x-ms-version": self.version, "DataServiceVersion": "3.0"}
-        """The first headers of each request."""
         self.is_cosmos = _is_cosmos(self.service)
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
@@ -186,15 +183,11 @@ class _AioReplay(AsyncHttpTransport[Any, Any]):
 
 
 def new_reader(kind: Any, service: str, name: str, response: Any = None) -> Any:
-    """Return a client that reads responses and sends nothing: its transport is that of `replaying`."""
+    """Return a client that reads responses and sends nothing."""
     options = {"credential": NO_CREDENTIAL, "retry_total": 0, "logger": NO_LOG}
     return kind(service.partition("?")[0], name, transport=replaying(kind, response), **options)
 
 
 def replaying(kind: Any, response: Any = None) -> Any:
-    """Return a transport for clients of a class that sends nothing.
-
-    It answers a request with the response that its call carries, or else with the given one. `sent` has the requests
-    that carried none.
-    """
+    """Return a transport for clients of a class that sends nothing; see `_Replay`."""
     return _AioReplay(response) if is_async(kind) else _Replay(response)

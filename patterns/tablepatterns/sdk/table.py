@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -25,26 +25,19 @@ from ..errors import (
     OutcomeUnknown,
     TooMuchContention,
 )
-from ..filters import Filter, prop
+from ..filters import Filter
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, iterate, settled
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, weak_etag
 from .page_token import EntityPage, PageQuery, Position
 
+if TYPE_CHECKING:
+    from .account_sender import AccountSender
+
 _NO_TABLE: Final = EntityPage((), None)
 """The page of a table that does not exist."""
-
-
-async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
-    """Yield the names of an account's tables from `first` to `last`, both included, in their original case.
-
-    Cost: 1 transaction per page of up to 1,000 names.
-    """
-    name = prop("TableName")
-    async for table in iterate(service.query_tables(str((name >= first) & (name <= last)))):
-        yield str(table.name)
 
 
 T = TypeVar("T")
@@ -71,23 +64,6 @@ class Page(Generic[T]):
     token: str | None
 
 
-class EntityRequests(Protocol):
-    """Sends the requests for entities with what `get` returns, or with the SDK's client of the table."""
-
-    async def get(self) -> Any:
-        """Return what sends requests without the client; None if the client must send them."""
-        ...
-
-    @property
-    def read_entity(self) -> Callable[..., Coroutine[Any, Any, Entity]]: ...
-
-    @property
-    def query_page(self) -> Callable[[Any, Any, PageQuery], Coroutine[Any, Any, EntityPage]]: ...
-
-    @property
-    def submit(self) -> Callable[..., Coroutine[Any, Any, list[str | None]]]: ...
-
-
 class Table:
     """One table of an account, over an SDK `TableClient`, sync or async.
 
@@ -96,7 +72,7 @@ class Table:
     :param hook: the client's `raw_response_hook`, if any; writes use their own hook, which calls it
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: EntityRequests) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None, requests: AccountSender) -> None:
         self._client = client
         self._hook = hook
         self._requests = requests
@@ -146,10 +122,7 @@ class Table:
         return str(self._client.url).partition("?")[0]
 
     def signed(self, **terms: Any) -> str:
-        """Return a shared access signature of this table, made with the account's key. Cost: nothing.
-
-        :param terms: what `azure.data.tables.generate_table_sas` takes
-        """
+        """Return a shared access signature, by the terms of `azure.data.tables.generate_table_sas`. Cost: nothing."""
         credential = self._client.credential
         if not isinstance(credential, AzureNamedKeyCredential):
             rule = "a signature needs the account's key, and this connection does not have it"
@@ -210,13 +183,7 @@ class Table:
     async def page(
         self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
     ) -> Page[Entity]:
-        """Read one page of a query. Cost: 1 transaction.
-
-        :param where: the filter, or None for every entity of the table
-        :param size: the maximum number of entities, 1 to 1,000
-        :param token: where an earlier page of the same query ended
-        :param select: the properties to read; None for all
-        """
+        """Read a page of 1 to 1,000 entities, from the token of an earlier page on. Cost: 1 transaction."""
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
             raise BadInput("size", size, rule, "ask for smaller pages, and continue with their tokens")

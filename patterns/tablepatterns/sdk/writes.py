@@ -64,10 +64,8 @@ async def submit(
 ) -> ETags:
     """Execute all operations or none. The new ETag of a single operation is left to the hook.
 
-    The errors are those of the SDK's `submit_transaction`, or of its call for one operation.
-
-    :param sender: sends the request; if it is None, the client does
-    :param ids: the write ids that each operation stores in its row
+    The errors are those of the SDK's `submit_transaction`, or of its call for one operation. Without a sender, the
+    client sends the request. `ids` are the write ids that each operation stores in its row.
     """
     hook = hook or CallHook(None)
     prepared: Prepared | None = None

@@ -42,8 +42,6 @@ class AccountTraffic(Traffic, Span):
     >>> traffic.assert_transactions(at_most=1)
     >>> traffic.totals.billable, traffic.overall.transactions
     (1, 1)
-
-    :param engine: the account
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,40 @@ def test_a_size_has_one_spelling_in_every_format(largest: float) -> None:
         sizes = set(re.findall(r"\b[\d,.]+ (?:[KMGT]i?B|B|bytes)\b", page))
         assert sizes == {spelled, "64 KiB"}, name
     assert json.loads(pages["json"])["limits"][0]["now"] == largest
+
+
+SPELLED = [
+    (figures.count, {1_234_567: "1,234,567"}),
+    (figures.number, {0: "0", 3.0: "3", 2.44: "2.4", 0.15: "0.15", 0.012: "0.012", 1234.5: "1,234", 20_000: "20,000"}),
+    (figures.number, {999_999.7: "1 million", 51_840_000: "51.8 million", inf: "∞"}),
+    (figures.size, {400: "400 B", 65_536: "64 KiB", 2_000_000: "1.9 MiB", 1_048_575: "1 MiB"}),
+    (figures.rate, {200: "200/s", 0.5: "30/min", 0.0005: "1.8/h", 0: "never"}),
+    (figures.often, {200: "200 times a second", 0.5: "30 times a minute", 1 / 60: "once a minute", 0: "never"}),
+    (figures.share, {0: "0%", 0.0004: "under 0.1%", 0.023: "2.3%", 0.616: "62%", 0.9999: "99.9%", 1.0: "100%"}),
+    (figures.share, {3.14: "314%", 1200.0: "1,200 times"}),
+    (figures.short_share, {0.0004: "<0.1%", 0.023: "2.3%"}),
+    (figures.of_target, {0.5: "50% of its target", 12: "12 times its target"}),
+    (figures.sum_of_money, {0: "0", 0.004: "under 0.01", 1.5: "1.50", 1234.56: "1,235", 2_500_000: "2.5 million"}),
+    (figures.time_of_day, {36_780: "10:13"}),
+    (figures.years_from_now, {0: "now", 0.1: "in 5 weeks", 0.5: "in 6 months", 2.25: "in 2.2 years"}),
+    (figures.duration, {0.0234: "23.4 ms", 2.345: "2.3 s"}),
+]
+
+
+@pytest.mark.parametrize(("spell", "texts"), SPELLED)
+def test_a_figure_has_no_more_digits_than_are_useful(spell: Callable[[float], str], texts: Mapping[float, str]) -> None:
+    assert {value: spell(value) for value in texts} == texts
+
+
+def test_a_figure_is_joined_with_its_word() -> None:
+    plurals = [figures.plural(number, word) for number, word in ((1, "note"), (2, "query"), (2, "day"), (1_200, "row"))]
+    assert plurals == ["1 note", "2 queries", "2 days", "1,200 rows"]
+    assert [figures.counted(1, "query"), figures.counted(1_234_567, "row")] == ["1 query", "1,234,567 rows"]
+    assert [figures.amount(65_536, "bytes of a property"), figures.amount(252, "properties")] == ["64 KiB", "252"]
+    assert figures.money(1.5, "USD") == "1.50 USD"
+    names = ["Email", "Age", "City"]
+    assert [figures.listed(names[:1]), figures.listed(names)] == ["Email", "Email, Age and City"]
+    assert figures.listed(names, most=1) == "Email and 2 more"
 
 
 def test_a_rate_has_one_figure_in_tables_and_sentences() -> None:

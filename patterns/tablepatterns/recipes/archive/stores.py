@@ -171,7 +171,7 @@ def _segment(key: str) -> str:
 
 def prefix_of(rows: KeyRange) -> str:
     """Return the common prefix of the names of all entities in a range."""
-    pairs = zip(rows.lower or "", rows.upper or "", strict=False)
+    pairs = zip(rows.row_keys.lower, rows.row_keys.upper or "", strict=False)
     common_prefix = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     # The last character of a complete key may be escaped, so the prefix leaves it out
     return f"{_segment(rows.partition_key)}/{quote(common_prefix.rstrip('. '), safe=_PLAIN)}"
