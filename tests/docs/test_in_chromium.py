@@ -228,25 +228,6 @@ def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(site: s
         page.close()
 
 
-def test_a_link_holds_the_steps_of_the_playground(site: str, browser: BrowserContext) -> None:
-    page = opened(browser.new_page(), site)
-    page.get_by_label("Chat").check()
-    expect(page.locator(".tp-form")).to_contain_text("Pattern: ", timeout=FIRST_RUN)
-    page.get_by_role("button", name="Move the clock").click()
-    expect(page.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
-    page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("() => location.hash.startsWith('#playground=')")
-    link = page.url
-    page.close()
-    page = browser.new_page()
-    page.goto(link)
-    expect(page.locator("tp-play")).to_contain_text("They run when you start")
-    page.get_by_role("button", name="Start the playground").click()
-    expect(page.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
-    expect(page.get_by_label("Chat")).to_be_checked()
-    page.close()
-
-
 def test_the_keyboard_reaches_the_program_before_the_menu(site: str, browser: BrowserContext) -> None:
     page = browser.new_page()
     page.goto(f"{site}intra_partition_index.html")
@@ -277,17 +258,6 @@ def test_both_forms_answer(reader: Reader) -> None:
     page.get_by_role("button", name="Review a design").click()
     expect(page.frame_locator(".tp-report").locator("h1")).to_have_text("Employees", timeout=FIRST_RUN)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-
-
-def opened(page: Page, site: str) -> Page:
-    requests = Requests(page, site)
-    page.goto(f"{site}playground.html")
-    assert requests.early == [], "nothing loads before the click"
-    assert page.locator("img").count() == 0, "the picture is for readers without the site"
-    page.get_by_role("button", name="Start the playground").click()
-    page.locator("tp-play .tp-side").first.wait_for(timeout=FIRST_RUN)
-    assert requests.elsewhere == []
-    return page
 
 
 def test_the_front_page_plays_a_crash_without_python(site: str, browser: BrowserContext) -> None:
@@ -327,9 +297,23 @@ def test_the_playground_opens_in_the_state_of_the_story(site: str, browser: Brow
     page.close()
 
 
-def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> None:
-    page = opened(browser.new_page(), site)
+@pytest.fixture(scope="module")
+def playground(site: str, browser: BrowserContext) -> Page:
+    """A page with the playground, started: to load Python takes longer than all that is done with it."""
+    page = browser.new_page()
+    requests = Requests(page, site)
+    page.goto(f"{site}playground.html")
+    assert requests.early == [], "nothing loads before the click"
+    assert page.locator("img").count() == 0, "the picture is for readers without the site"
+    page.get_by_role("button", name="Start the playground").click()
+    page.locator("tp-play .tp-side").first.wait_for(timeout=FIRST_RUN)
+    assert requests.elsewhere == []
     page.set_default_timeout(FIRST_RUN)
+    return page
+
+
+def test_the_story_of_a_killed_process(playground: Page) -> None:
+    page = playground
     plain, patterned = page.locator("tp-play .tp-side").all()
     page.get_by_role("button", name="Insert", exact=True).click()
     for side, before in ((plain, 1), (patterned, 3)):
@@ -365,4 +349,19 @@ def test_the_story_of_a_killed_process(site: str, browser: BrowserContext) -> No
     expect(plain.locator(".tp-problems")).to_have_text("Consistent")
     page.locator(".tp-race").get_by_role("button", name="Next request").last.click()
     expect(patterned.locator("ol > li")).to_have_count(1)
+
+
+def test_a_link_holds_the_steps_of_the_playground(playground: Page, browser: BrowserContext) -> None:
+    playground.get_by_label("Chat").check()
+    expect(playground.locator(".tp-form")).to_contain_text("Pattern: ", timeout=FIRST_RUN)
+    playground.get_by_role("button", name="Move the clock").click()
+    expect(playground.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
+    playground.get_by_role("button", name="Copy link").click()
+    playground.wait_for_function("() => location.hash.startsWith('#playground=')")
+    page = browser.new_page()
+    page.goto(playground.url)
+    expect(page.locator("tp-play")).to_contain_text("They run when you start")
+    page.get_by_role("button", name="Start the playground").click()
+    expect(page.locator("tp-play output")).to_have_text("61 s", timeout=FIRST_RUN)
+    expect(page.get_by_label("Chat")).to_be_checked()
     page.close()

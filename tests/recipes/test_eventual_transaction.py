@@ -103,17 +103,6 @@ def test_on_a_sync_account_steps_are_plain_functions_that_use_recipes() -> None:
         assert Worker(storage, [hiring]).run_once().handled == 1
 
 
-async def test_several_kinds_share_a_queue(storage: Any, name: str) -> None:
-    steps = [Steps(), Steps()]
-    both: list[Any] = [
-        EventualTransaction(storage, name, kind, steps[number].named()) for number, kind in enumerate(("buy", "sell"))
-    ]
-    await both[1].start(ORDER)
-    worker: Any = Worker(storage, both)
-    await worker.drain()
-    assert [len(each.taken) for each in steps] == [0, 3]
-
-
 async def test_a_start_may_be_for_later_and_in_base64(storage: Any, name: str, engine: Engine) -> None:
     steps = Steps()
     order = order_of(storage, name, steps.named(), base64=True)

@@ -10,7 +10,7 @@ from azure.data.tables import EdmType, EntityProperty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.employees import BY_EMAIL, BY_ID
+from support.employees import BY_ID
 from support.large_staff import JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, prop
 from tablepatterns.errors import (
@@ -172,18 +172,6 @@ async def test_what_it_costs(storage: Any, engine: Any, table_name: str) -> None
         "replace": 2,
         "delete": 1,
     }
-
-
-async def test_an_index_holds_the_same_address(storage: Any, table_name: str) -> None:
-    by_email = IntraPartitionIndex(BY_EMAIL)
-    staff = staff_of(storage, table_name, derived=[by_email])
-    await staff.insert({**JONES, "Email": "jo", "Photo": PHOTO})
-    assert len(await blobs_of(storage, table_name)) == 1
-    found = await staff.find(by_email, Department="Sales", Email="jo")
-    assert found["Photo"] == PHOTO
-    found["Age"] = 34
-    await staff.replace(found)
-    assert (await staff.get(**JONES))["Age"] == 34
 
 
 async def test_a_transaction_of_many_large_values_is_small(storage: Any, table_name: str) -> None:

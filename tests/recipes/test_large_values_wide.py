@@ -9,8 +9,8 @@ import pytest
 
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, encrypted, large, row_with, rows_of, wide_of
-from tablepatterns import EntitySet, Key, LargeProperties, LargePropertyStore, connect
-from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
+from tablepatterns import EntitySet, Key, LargeProperties, LargePropertyStore
+from tablepatterns.errors import BadInput, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties.large_values import BlobReference, CollectionReport, LargePropertyReport
 from tablepatterns.sdk.operation import Operation
 from tablepatterns_engine.account import Engine
@@ -168,8 +168,3 @@ async def test_a_row_that_is_no_part_has_no_say(storage: Any, table_name: str) -
     await wide.delete(entity)
     assert list(await rows_of(storage, table_name)) == ["02_note"]
     assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1, marked=1)
-
-
-def test_wide_entities_without_large_properties_are_rejected() -> None:
-    with connect() as storage, pytest.raises(BadDesign, match="no mapping for large properties"):
-        LargePropertyStore(wide_of(storage, "Staff"))

@@ -59,23 +59,6 @@ async def test_encrypted_and_large_properties_are_in_any_row_and_come_back(stora
     assert (await wide.get(**JONES, select=["Ssn", "Notes"])) == JONES | {"Ssn": SSN, "Notes": NOTES}
 
 
-async def test_update_replace_and_delete_work_with_both(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), encrypted(), **SPREAD)
-    entity = await wide.insert(WHOLE)
-    entity["Ssn"] = "219-09-9999"
-    del entity["Photo"]
-    await wide.replace(entity)
-
-    def raised(each: Entity) -> None:
-        each["Salary"] = Int64(each["Salary"] + 1)
-
-    assert await wide.update(raised, **JONES) == JONES | {"Name": "Jones", "Salary": 90_001, "Ssn": "219-09-9999"}
-    entity = await wide.get(**JONES)
-    assert (entity["Salary"], entity["Ssn"]) == (90_001, "219-09-9999")
-    await wide.delete(entity)
-    assert await rows_of(storage, table_name) == {}
-
-
 @pytest.mark.parametrize("transaction_bytes", [4_000_000, 1])
 async def test_a_value_that_moves_to_another_row_is_decrypted_there(
     storage: Any, table_name: str, transaction_bytes: int
@@ -146,13 +129,6 @@ async def test_the_parts_of_a_plain_set_under_the_same_key_are_another_place(sto
     await overwrite(storage, table_name, rows["notes_01"], **moved)
     with pytest.raises(DecryptionFailed):
         await other.get(**JONES)
-
-
-async def test_a_blind_index_is_kept_in_the_entity_and_not_shown(storage: Any, table_name: str) -> None:
-    mapping = encrypted("Ssn", blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
-    wide = wide_of(storage, table_name, mapping, **SPREAD)
-    assert await wide.insert(JONES | {"Ssn": SSN}) == await wide.get(**JONES) == JONES | {"Ssn": SSN}
-    assert (await row_with(storage, table_name, "SsnHash"))["SsnHash"] == mapping.blind(table_name, Ssn=SSN)["SsnHash"]
 
 
 async def test_no_error_and_no_repr_shows_a_secret(storage: Any, table_name: str) -> None:
@@ -234,11 +210,6 @@ async def test_what_a_rotation_costs(storage: Any, engine: Engine, table_name: s
             await call()
         costs.append(span.totals.requests)
     assert costs == [2, 4, 2]
-
-
-def test_wide_entities_that_encrypt_nothing_are_rejected() -> None:
-    with connect() as storage, pytest.raises(BadDesign, match="no mapping for encrypted properties"):
-        KeyRotation(wide_of(storage, "Staff"))
 
 
 # ------------------------------------------------------------------ designs

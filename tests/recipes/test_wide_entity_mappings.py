@@ -61,19 +61,6 @@ async def test_a_merge_moves_a_value_from_the_row_to_a_blob_and_back(
     assert entity == await wide.get(**JONES) == JONES | {"Name": "Smith", "Photo": REVERSED}
 
 
-async def test_what_is_stored_is_remembered_apart_from_what_the_caller_sees(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
-    await wide.insert(JONES | {"Photo": PHOTO})
-    entity = await wide.get(**JONES)
-    for number in range(4):
-        await wide.merge(entity, {f"P{number}": "x" * 40})
-    del entity["P0"]
-    entity["P1"] = "y" * 45
-    await wide.replace(entity)
-    assert entity == await wide.get(**JONES) == JONES | {"Photo": PHOTO, "P1": "y" * 45, "P2": "x" * 40, "P3": "x" * 40}
-    assert len(await rows_of(storage, table_name)) == 4
-
-
 @pytest.mark.parametrize("declared", [True, False])
 async def test_an_unconditional_merge_takes_large_values(storage: Any, table_name: str, declared: bool) -> None:
     options: dict[str, Any] = {"properties": ["Name", "Photo"]} if declared else SPREAD
@@ -116,17 +103,6 @@ async def test_values_stay_in_the_rows_as_long_as_the_entity_has_room_in_all_of_
     assert await wide.get(**JONES) == book
     assert len(await rows_of(storage, table_name)) == 2
     assert await blobs_of(storage, table_name) == []
-
-
-async def test_a_large_value_and_a_value_of_many_transactions(storage: Any, table_name: str) -> None:
-    wide = wide_of(storage, table_name, large(table_name), part_bytes=100, transaction_bytes=3500)
-    entity = await wide.insert(JONES | {f"P{number}": "a" * 40 for number in range(5)} | {"Photo": PHOTO})
-    assert any("_" in row_key for row_key in await rows_of(storage, table_name))
-    assert await wide.get(**JONES) == entity
-    entity |= {f"P{number}": "b" * 40 for number in range(5)} | {"Photo": REVERSED}
-    await wide.replace(entity)
-    assert await wide.get(**JONES) == entity
-    assert len(await rows_of(storage, table_name)) == 6
 
 
 async def test_nothing_is_uploaded_for_what_is_rejected(storage: Any, engine: Engine, table_name: str) -> None:

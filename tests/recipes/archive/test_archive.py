@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import pytest
@@ -80,17 +80,6 @@ async def test_an_entity_that_is_not_there_any_more_counts_as_done(archive: Any,
     await archive.archive(ID)
     assert await work(archive) == Report(received=1, handled=1)
     assert await archive.get(**ID) is None
-
-
-async def test_derived_data_goes_along(storage: Any, new_name: Callable[..., str], queue_name: str, work: Work) -> None:
-    sets: list[Any] = [EntitySet(storage, new_name(), KEY, derived=[BY_EMAIL]) for _ in range(2)]
-    one, other = sets
-    archive: Any = Archive(one, other, queue=queue_name)
-    await one.insert(jones(Email="jo@contoso.com"))
-    await archive.archive(await one.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com"))
-    await work(archive)
-    assert await one.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com") is None
-    assert (await other.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com"))["EmployeeId"] == 456
 
 
 @pytest.mark.guide("G-162")
@@ -280,18 +269,6 @@ def test_what_a_set_stores_otherwise_is_not_archived_as_it_is() -> None:
         for target in (plain, other, BlobArchive(storage, "former")):
             with pytest.raises(BadDesign, match="LastName"):
                 Archive(current, target)
-
-
-async def test_what_both_sets_store_otherwise_is_moved_as_it_is_meant(
-    storage: Any, new_name: Callable[..., str], queue_name: str, work: Work
-) -> None:
-    mapped = (EntitySet(storage, new_name(), KEY, mappings=[Backwards("LastName")]) for _ in range(2))
-    sets: list[Any] = list(mapped)
-    archive: Any = Archive(*sets, queue=queue_name)
-    await archive.archive(await sets[0].insert(jones()))
-    await work(archive)
-    assert await sets[1].get(**ID) == jones()
-    assert (await sets[1].table.get(*KEYS))["LastName"] == "senoJ"
 
 
 def test_names_follow_from_the_table_unless_given() -> None:

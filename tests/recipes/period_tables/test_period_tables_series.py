@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.hour_series import series_of
-from support.logins import DAY, NOON, drop_all, login, logs_of, names_of
+from support.logins import DAY, NOON, drop_all, logs_of, names_of
 from tablepatterns import DataSeries, EntitySet, Key, Period, PeriodTables, connect
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired
 from tablepatterns.recipes.period import slots_before
@@ -107,18 +107,6 @@ async def drained(entities: Any) -> list[Any]:
 def test_a_factory_that_returns_something_else_is_rejected(make: Any, part: str) -> None:
     with pytest.raises(BadDesign, match=part):
         PeriodTables(connect(), "Messages", Period.DAY, factory=make)
-
-
-async def test_latest_reads_as_few_tables_as_possible(storage: Any, engine: Engine, name: str) -> None:
-    logs = logs_of(storage, name)
-    for back in range(5):
-        await logs.insert(login(NOON - back * DAY, "jo", Back=back))
-    with engine.ledger.span() as span:
-        assert [entry["Back"] for entry in await logs.latest(2, User="jo")] == [0, 1]
-    assert [record.table for record in span.records if record.operation == "QueryEntities"] == [
-        logs.of(NOON - back * DAY).table.name for back in (0, 1)
-    ]
-    assert await logs.latest(2, User="nobody") == []
 
 
 # ------------------------------------------------------------------ series of one table, across midnight
