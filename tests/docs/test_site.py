@@ -163,7 +163,10 @@ QUESTIONS = {
 MAX_CLICKS = 3
 OF_OTHERS = {
     # Issues of Azure's repositories
-    "Is there a way to index custom columns? (azure-storage-java 196)": ("questions#index-another-column", "second row"),
+    "Is there a way to index custom columns? (azure-storage-java 196)": (
+        "questions#index-another-column",
+        "second row",
+    ),
     "Point query with only partition key (azure-docs 94708)": (
         "questions#give-each-entity-its-own-partitionkey",
         "as fast",

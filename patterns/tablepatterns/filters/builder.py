@@ -72,6 +72,8 @@ class Property:
         >>> print(prop("RowKey").between("empid_000100", "empid_000199"))
         RowKey ge 'empid_000100' and RowKey le 'empid_000199'
 
+        :param low: the least value that matches
+        :param high: the greatest value that matches
         :raises BadFilter: a value has no literal, or the least is above the greatest
         """
         from .matching import matcher
@@ -151,6 +153,8 @@ def prefix_end(prefix: str) -> str | None:
 
     >>> prefix_end("email_a"), prefix_end("x\uffff"), prefix_end("")
     ('email_b', 'y', None)
+
+    :param prefix: the prefix of the strings
     """
     stem = prefix.rstrip("\uffff")
     if not stem:

@@ -65,6 +65,8 @@ def classify(expression: Filter) -> Explanation:
     >>> explanation.rewrite
     'send one point query per key; see point_keys()'
 
+    :param expression: the filter of the query
+
     Guide: designing for querying.
     """
     bounds, searched = key_bounds(expression), fold_bounds(expression, _common_partition)
@@ -95,6 +97,7 @@ def reject_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hi
     tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, but only a range query or better is \
 allowed: no PartitionKey is given, so every partition is searched; add PartitionKey eq, or an index on this property
 
+    :param expression: the filter of the query
     :param allow: the worst class to allow
     :param hint: an addition to the hint of the error
     :raises BadFilter: the query is of a worse class; the error names the class, the reason and the rewrite
@@ -119,6 +122,8 @@ def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
     [('Sales', '121'), ('Sales', '322')]
     >>> point_keys(parse("PartitionKey eq 'Sales' and RowKey gt '121'")) is None
     True
+
+    :param expression: the filter of the query
 
     Guide: designing for querying.
     """

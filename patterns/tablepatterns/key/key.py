@@ -115,6 +115,7 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").keys_of({"Department": "Sales", "EmployeeId": 1, "Age": 34})
         ('Sales', 'empid_000001')
 
+        :param entity: the fields of the key, and any others
         :raises BadKey: a field is missing, or its value cannot be part of a key
         """
         if not isinstance(entity, Mapping):
@@ -126,6 +127,8 @@ class Key(Generic[K]):
 
         An instant comes back as an aware datetime in UTC; one that microseconds cannot hold comes back as `Ticks`.
 
+        :param partition_key: the entity's PartitionKey
+        :param row_key: the entity's RowKey
         :raises BadKey: `format` cannot have returned these keys
         """
         if type(partition_key) is not str or type(row_key) is not str:
@@ -150,6 +153,8 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
         {'Department': 'Sales', 'EmployeeId': 123}
 
+        :param partition_key: the entity's PartitionKey
+        :param row_key: the entity's RowKey
         :raises BadKey: a key is not a str
         """
         if type(partition_key) is not str or type(row_key) is not str:
@@ -168,6 +173,8 @@ class Key(Generic[K]):
         >>> employees, emails = Key("{Department}", "{EmployeeId:06d}"), Key("{Department}", "email_{Email}")
         >>> employees.overlaps(emails), employees.overlaps(Key("{Department}", "{LastName}"))
         (False, True)
+
+        :param other: the key of other rows of the same table
         """
         return self._overlap(self, other)
 

@@ -64,6 +64,8 @@ def between(low: object, high: object, inclusive: Ends = "both") -> Between:
     >>> between(100, 200, "left")
     Between(low=100, high=200, inclusive='left')
 
+    :param low: the lower bound
+    :param high: the upper bound
     :param inclusive: which bounds are inclusive: both, left, right or neither
     :raises BadKey: a bound is None, or `inclusive` has another value
 
@@ -80,7 +82,8 @@ def at_least(low: object) -> Between:
     >>> at_least(100)
     Between(low=100, high=None, inclusive='both')
 
-    :raises BadKey: the bound is None
+    :param low: the lower bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -93,7 +96,8 @@ def above(low: object) -> Between:
     >>> above(100)
     Between(low=100, high=None, inclusive='neither')
 
-    :raises BadKey: the bound is None
+    :param low: the exclusive lower bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -106,7 +110,8 @@ def at_most(high: object) -> Between:
     >>> at_most(199)
     Between(low=None, high=199, inclusive='both')
 
-    :raises BadKey: the bound is None
+    :param high: the upper bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """
@@ -119,7 +124,8 @@ def below(high: object) -> Between:
     >>> below(200)
     Between(low=None, high=200, inclusive='neither')
 
-    :raises BadKey: the bound is None
+    :param high: the exclusive upper bound
+    :raises BadKey: it is None
 
     Guide: intra-partition secondary index.
     """

@@ -16,6 +16,7 @@ from ...entity_set.derived import Index, Keys, LookedUpFields, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of
 from ...entity_set.pending import Pending
+from ...entity_set.range_query import first_rows
 from ...entity_set.row_store import RowReader
 from ...errors import (
     BadDesign,
@@ -32,7 +33,6 @@ from ...filters import prop
 from ...rate_limit import Pace
 from ...recipe import Account, keeps_key_order
 from ...sdk.operation import Operation, check_transaction
-from ...sdk.paging import first_rows
 
 Mode = Literal["insert", "insert_or_replace"]
 _MOST_OF_A_RANGE: Final = 500
@@ -204,9 +204,9 @@ class Planner:
                 row = await table.get(*first)
                 return rows if row is None else {**rows, first: row}
             where = (prop("PartitionKey") == first[0]) & (prop("RowKey") >= first[1]) & (prop("RowKey") <= last[1])
-            found = await first_rows(table, size, where, select=None, choose=lambda row: row)
-            rows |= {keys_of(row): row for row in found}
-            reached = key_order(keys_of(found[-1]) if len(found) == size else last)
+            stored_rows = await first_rows(table, size, where, select=None, choose=lambda row: row)
+            rows |= {keys_of(row): row for row in stored_rows}
+            reached = key_order(keys_of(stored_rows[-1]) if len(stored_rows) == size else last)
             # Rows of other entities may be between them
             waiting = [key for key in waiting if key_order(key) > reached]
         return rows
