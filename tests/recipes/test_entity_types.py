@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import pytest
 
@@ -33,6 +33,7 @@ from tablepatterns import (
     LocalKey,
     OneOf,
     QueryClass,
+    Stored,
     between,
     prop,
 )
@@ -284,6 +285,27 @@ async def test_fields_with_stored_names_are_read_by_their_fields(storage: Any, t
 async def test_a_condition_on_the_key_belongs_in_the_range(storage: Any, table_name: str) -> None:
     with pytest.raises(BadFilter, match="give the field as a keyword"):
         await entities(Staff(storage, table_name).all.range(Department="Sales", where=prop("EmployeeId") == 1))
+
+
+@dataclass
+class Guest:
+    Department: str
+    Number: int
+    email: Annotated[str, Stored("Email")]
+
+
+async def test_a_condition_on_a_field_with_a_stored_name_finds_it_or_is_rejected(storage: Any, table_name: str) -> None:
+    guests = EntitySet(storage, table_name, Key("{Department}", "guest_{Number:02d}"), model=Guest)
+    rooms = EntitySet(storage, table_name, Key("{Department}", "room_{Number:02d}"))
+    jo = await guests.insert(Guest("Sales", 1, "jo@contoso.com"))
+    asked: dict[str, Any] = {"Department": "Sales", "allow": QueryClass.PARTITION_SCAN}
+    by_field, by_property = prop("email") == "jo@contoso.com", prop("Email") == "jo@contoso.com"
+    assert await entities(EntityTypes(guests).range(where=by_field, **asked)) == [jo]
+    assert list((await EntityTypes(guests).page(where=by_field, **asked)).items) == [jo]
+    room = await rooms.insert({"Department": "Sales", "Number": 1, "Email": "jo@contoso.com"})
+    assert await entities(EntityTypes(guests, rooms).range(where=by_property, **asked)) == [jo, room]
+    with pytest.raises(BadFilter, match="under other names"):
+        await entities(EntityTypes(guests, rooms).range(where=by_field, **asked))
 
 
 async def test_types_in_several_partitions_have_no_common_range(storage: Any, table_name: str) -> None:

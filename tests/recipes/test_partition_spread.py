@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, between, connect, prefix, prop
+from tablepatterns import (
+    BulkLoad,
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    PartitionMove,
+    QueryClass,
+    between,
+    connect,
+    prefix,
+    prop,
+)
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns_engine.account import Engine
@@ -251,6 +262,19 @@ async def test_an_entity_is_written_to_the_bucket_where_it_is_found_or_not_at_al
                     await write({**fields, "Bucket": bucket})
                 assert span.totals.requests == 0
         assert [entity async for entity in events.range(Site="york")] == []
+
+
+async def test_a_move_to_another_partition_names_the_new_bucket(storage: Any, engine: Any, new_name: Any) -> None:
+    events = PartitionSpread(storage, new_name(), Key("{Site}", "{Number:03d}"), buckets=4, by=["Site"])
+    (old, new) = ({"Site": site, "Number": 7} for site in ("york", "leeds"))
+    event = await events.insert(old)
+    assert events.placed(old)["Bucket"] != events.placed(new)["Bucket"]
+    move = PartitionMove(events.entity_set, queue=new_name().lower())
+    with engine.ledger.span() as span, pytest.raises(BadKey, match=r"pass placed\(entity\)"):
+        await move.move(event, Site="leeds")
+    assert span.totals.requests == 0
+    await move.move(event, events.placed(new))
+    assert [await events.get(old), (await events.get(new))["Site"]] == [None, "leeds"]
 
 
 async def test_what_one_spread_has_can_be_loaded_into_another(storage: Any, new_name: Any) -> None:

@@ -70,9 +70,7 @@ class StoredNames:
         row.update({self._fields.get(name, name): value for name, value in properties.items()})
         return row
 
-    def filter(self, where: Filter | None) -> Filter | None:
-        if where is None:
-            return None
+    def filter(self, where: Filter) -> Filter:
         return map_comparisons(where, lambda comparison: replace(comparison, name=self.stored(comparison.name)))
 
     def names(self, select: Sequence[str] | None) -> Sequence[str] | None:
@@ -98,6 +96,11 @@ def with_field_names(table: Table, row: Entity) -> Entity:
     return table._names.row(row) if isinstance(table, NamedTable) else row
 
 
+def with_stored_names(table: Table, where: Filter) -> Filter:
+    """Return a filter with the stored names of its fields, for a read through another table object."""
+    return table._names.filter(where) if isinstance(table, NamedTable) else where
+
+
 def check_unnamed(table: Table, subject: str) -> None:
     """Reject a set with stored names, for patterns that replace the set's table."""
     if isinstance(table, NamedTable):
@@ -118,7 +121,8 @@ class NamedTable(Table):
 
     async def read_page(self, query: PageQuery) -> EntityPage:
         names = self._names
-        stored = query._replace(where=names.filter(query.where), select=names.names(query.select))
+        where = None if query.where is None else names.filter(query.where)
+        stored = query._replace(where=where, select=names.names(query.select))
         page = await super().read_page(stored)
         return page._replace(entities=list(map(names.row, page.entities)))
 

@@ -12,7 +12,7 @@ from ..entity import Entity
 from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, as_stored, check_filter, entity_of, primary_layout
-from ..entity_set.named_table import with_field_names
+from ..entity_set.named_table import with_field_names, with_stored_names
 from ..entity_set.range_query import bounding_range, check_class, condition, filled_page, range_filter
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
@@ -149,9 +149,10 @@ class EntityTypes(Pattern[Account_co]):
             ranges.append(entity_set.key.range(key_fields))
             if where is not None:
                 check_filter(entity_set, where)
-                conditions.add(condition(primary_layout(entity_set), where, key_fields))
+                own_condition = condition(primary_layout(entity_set), where, key_fields)
+                conditions.add(with_stored_names(entity_set.table, own_condition))
         if len(conditions) > 1:
-            rule = "the sets do not store its fields in the same way: some of them in their keys"
+            rule = "the sets do not store its fields in the same way: some of them in their keys, or under other names"
             raise BadFilter("where", str(where), rule, "read each set, or give the field as a keyword")
         keys = bounding_range(ranges)
         if not any(name in entity_set.key.row_fields for entity_set in self.sets for name in fields):

@@ -187,6 +187,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             return route
         changed_names = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
         _check_indexes(self.entity_set, changed_names)
+        self.entity_set.table.check_new_key(goal)
         return Route(uuid4().hex, origin, goal)
 
     def _asked_for(self, lease: Lease) -> Route:

@@ -143,9 +143,9 @@ class PartitionSpread(SetCalls[Account_co, E]):
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
 
-    def _check_bucket(self, operation: Operation) -> None:
+    def _check_bucket(self, keys: tuple[str, str]) -> None:
         """Reject a new entity in a bucket in which point queries do not look for it."""
-        fields = self.entity_set.key.found(*operation.key) if operation.kind.startswith("insert") else None
+        fields = self.entity_set.key.found(*keys)
         if fields is not None and fields[self.bucket] != (number := self.buckets.of(fields)):
             rule = f"an entity with these values of {', '.join(self.buckets.by)} is looked for in bucket {number}"
             raise BadKey(self.bucket, fields[self.bucket], rule, "pass placed(entity)")
@@ -298,7 +298,7 @@ class SpreadTable(Table):
     process looks for an entity, or stores one, in a bucket where others do not expect it.
 
     :param key: the PartitionKey and RowKey of the settings; no other entity may have them
-    :param check_bucket: raises if an operation must not be sent
+    :param check_bucket: raises if no new entity may have a PartitionKey and RowKey
     """
 
     def __init__(
@@ -306,13 +306,16 @@ class SpreadTable(Table):
         table: Table,
         key: tuple[str, str],
         settings: Mapping[str, int | str],
-        check_bucket: Callable[[Operation], None],
+        check_bucket: Callable[[tuple[str, str]], None],
     ) -> None:
         super().__init__(table._client, table._hook, table._requests)
         self._key = key
         self._settings = settings
         self._check_bucket = check_bucket
         self._is_checked = False
+
+    def check_new_key(self, keys: tuple[str, str]) -> None:
+        self._check_bucket(keys)
 
     async def check(self) -> bool:
         """Return whether the settings are stored. Cost: 1 transaction, until they are."""
@@ -347,7 +350,8 @@ class SpreadTable(Table):
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         for operation in operations:
-            self._check_bucket(operation)
+            if operation.kind.startswith("insert"):
+                self.check_new_key(operation.key)
         await self.declare()
         return await super().submit(*operations)
 
