@@ -124,9 +124,8 @@ def resolve(target: object, credential: Any = None) -> Target:
     """Return the account that `connect(target, credential=credential)` connects to."""
     if target is None or (isinstance(target, str) and not target.strip()):
         rule = "it names no account; perhaps an environment variable is not set, or its name is misspelled"
-        raise BadTarget(
-            "target", target, rule, f"for an account in memory, call connect() without it; else {_ACCEPTED}"
-        )
+        hint = f"for an account in memory, call connect() without it; else {_ACCEPTED}"
+        raise BadTarget("target", target, rule, hint)
     if not isinstance(target, str):
         raise BadTarget("target", type(target).__name__, "it does not name a storage account", _ACCEPTED)
     if target.startswith("memory://"):
@@ -191,9 +190,8 @@ def _checked(credential: Any, urls: Mapping[str, str]) -> Any:
         _check_key(credential.named_key.key)
     elif hasattr(credential, "get_token") or hasattr(credential, "get_token_info"):
         if any(url.startswith("http:") for url in urls.values()):
-            raise BadTarget(
-                "target", urls["table"], "tokens are sent only over https", "use the https URL of the account"
-            )
+            rule = "tokens are sent only over https"
+            raise BadTarget("target", urls["table"], rule, "use the https URL of the account")
     elif not isinstance(credential, AzureSasCredential):
         rule = "the Table service does not accept this type of credential"
         hint = "pass AzureNamedKeyCredential(account, key), AzureSasCredential(signature) or a token credential"
@@ -239,9 +237,8 @@ def _endpoint(service: str, settings: Mapping[str, str], account: str) -> str:
     protocol = settings.get("defaultendpointsprotocol", "https")
     suffix = settings.get("endpointsuffix", "core.windows.net")
     if protocol.lower() not in ("http", "https"):
-        raise BadTarget(
-            "connection string's DefaultEndpointsProtocol", protocol, "it must be http or https", "use https"
-        )
+        subject = "connection string's DefaultEndpointsProtocol"
+        raise BadTarget(subject, protocol, "it must be http or https", "use https")
     return f"{protocol}://{account}.{service}.{suffix}" if account else ""
 
 

@@ -61,25 +61,12 @@ def combined(first: Operation, second: Operation) -> Operation | None:
     etag, write_ids = (guard.etag, guard.write_ids) if guard else (ANY, ())
     if first.kind == "insert" and second.kind == "delete":
         return None
+    content = {**first.entity, **second.entity} if second.kind == "merge" else second.entity
     has_room = second.has_room and (first.has_room or second.kind == "replace")
+    joined = replace(first, entity=content, has_room=has_room, measured_size=None)
     if first.kind != "delete" and "insert" in (first.kind, second.kind):
-        return replace(
-            first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room, measured_size=None
-        )
+        return replace(joined, kind="insert", etag=None)
     if second.kind == "delete":
         return replace(second, etag=etag, write_ids=write_ids)
     kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
-    return replace(
-        first,
-        kind=kind,
-        entity=_content(first, second),
-        etag=etag,
-        write_ids=write_ids,
-        has_room=has_room,
-        becomes=second.becomes,
-        measured_size=None,
-    )
-
-
-def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
-    return {**first.entity, **second.entity} if second.kind == "merge" else second.entity
+    return replace(joined, kind=kind, etag=etag, write_ids=write_ids, becomes=second.becomes)

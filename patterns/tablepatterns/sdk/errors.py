@@ -134,6 +134,5 @@ def _failed_index(error: HttpResponseError, operations: Sequence[Operation]) -> 
         return 0
     # The SDK's index is 0 too if the service gave none, so only the text shows the difference
     index_text = str(error.message).split(":", 1)[0].strip()
-    return (
-        int(index_text) if _of_batch(error) and index_text.isdecimal() and int(index_text) < len(operations) else None
-    )
+    is_index = _of_batch(error) and index_text.isdecimal() and int(index_text) < len(operations)
+    return int(index_text) if is_index else None

@@ -186,9 +186,8 @@ def check_transaction(operations: Sequence[Operation]) -> None:
     payload = sum(operation.payload_bound for operation in operations)
     if payload >= limits.MAX_TRANSACTION_BYTES:
         rule = f"the payload of a transaction is less than {limits.MAX_TRANSACTION_BYTES} bytes (4 MB)"
-        raise LimitExceeded(
-            "payload of a transaction in bytes", payload, rule, "split it, or keep large values in blobs"
-        )
+        hint = "split it, or keep large values in blobs"
+        raise LimitExceeded("payload of a transaction in bytes", payload, rule, hint)
 
 
 def _rough_bound(size: int, count: int) -> int:

@@ -176,9 +176,8 @@ def check_length(text: str) -> None:
 
 def _check_seconds(subject: str, seconds: int, least: int) -> None:
     if not least <= seconds <= _LONGEST:
-        raise BadInput(
-            subject, seconds, f"it is {least} to {_LONGEST:,} seconds, which are 7 days", "give such a number"
-        )
+        rule = f"it is {least} to {_LONGEST:,} seconds, which are 7 days"
+        raise BadInput(subject, seconds, rule, "give such a number")
 
 
 def _check_count(count: int) -> None:
@@ -188,9 +187,8 @@ def _check_count(count: int) -> None:
 
 
 async def send_by_sdk(text: str, delay: int, lifetime: int, client: Any, **options: Any) -> Message:
-    return _message_of(
-        await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
-    )
+    message = await settled(client.send_message(text, visibility_timeout=delay, time_to_live=lifetime, **options))
+    return _message_of(message)
 
 
 async def receive_by_sdk(count: int, lease: int, client: Any, **options: Any) -> list[Message]:

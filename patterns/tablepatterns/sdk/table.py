@@ -178,9 +178,8 @@ class Table:
                 return None
             raise_classified(error)
         if entity.row_key != row_key or entity.partition_key != partition_key:
-            self._check_received(
-                entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
-            )
+            bounds = KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
+            self._check_received(entity, bounds)
         return entity
 
     async def page(
@@ -318,10 +317,9 @@ class Table:
         overtaken: EntityAlreadyExists | EntityChanged | None = None
         started_at = monotonic()
         for _ in range(_ATTEMPTS_TO_OVERWRITE):
+            conditional = [operation.on(row) for operation, row in zip(operations, rows, strict=True)]
             try:
-                return await self._repeated(
-                    [operation.on(row) for operation, row in zip(operations, rows, strict=True)], write_id
-                )
+                return await self._repeated(conditional, write_id)
             except (EntityAlreadyExists, EntityChanged) as refused:
                 overtaken = refused
             rows = await self._rows(operations)
