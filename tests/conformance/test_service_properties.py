@@ -43,7 +43,8 @@ FIXTURES: Final = {
 
 @pytest.fixture(params=CLASSES)
 def any_service(request: pytest.FixtureRequest, backend: Backend) -> Service:
-    return Service(*map(request.getfixturevalue, FIXTURES[request.param]), *CLASSES[request.param])
+    client, raw, rejected = map(request.getfixturevalue, FIXTURES[request.param])
+    return Service(client, raw, rejected, *CLASSES[request.param])
 
 
 @pytest.fixture
