@@ -95,7 +95,9 @@ QUEUE_BODIES = _deviates(
 )
 QUEUE_RECEIPTS = _deviates("pop receipts", "PopReceiptMismatch for a malformed pop receipt")
 QUEUE_FORMATS = _deviates("documents about queues", "another XML declaration; times and markers have other formats")
-QUEUE_PROPERTIES = _deviates("properties of queues", "accepts any number of CORS rules and any retention period")
+SERVICE_PROPERTIES = _deviates(
+    "properties of queues and blobs", "accepts any number of CORS rules and any retention period"
+)
 QUEUE_SAS_LEVELS = _deviates(
     "levels of a signature of queues", "updating, deleting and clearing messages need permission for the queue"
 )
@@ -139,5 +141,4 @@ BLOB_COPY_KINDS = _deviates("kinds of copies", "a copy replaces a blob of any ty
 BLOB_FROM_URL = _deviates("content from elsewhere", "supported only for blocks")
 BLOB_LITE = _deviates("SharedKeyLite of blobs", "not supported")
 BLOB_BATCH_LINES = _deviates("lines of a batch of blobs", "may end with CR alone")
-BLOB_PROPERTIES = _deviates("properties of blobs", "accepts any number of CORS rules and any retention period")
 BLOB_SAS_OVERWRITES = _deviates("overwriting with a signature", "the create permission is enough")

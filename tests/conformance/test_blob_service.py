@@ -1,35 +1,23 @@
-"""The Blob service as a whole: the account's key, its properties, its secondary endpoint."""
+"""The Blob service as a whole: the account's key and its secondary endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, PublicAccess, RetentionPolicy
+from azure.storage.blob import PublicAccess
 
-from conformance.deviations import BLOB_LITE, BLOB_PROPERTIES, SECONDARY
-from conformance.queue_errors import BAD_OPTION, BAD_XML, READ_ONLY
+from conformance.deviations import BLOB_LITE, SECONDARY
+from conformance.queue_errors import READ_ONLY
 from conformance.raw import Raw, http_date
 from conformance.service_errors import ServiceError
-from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
+from conformance.service_properties import geo_replicated
 from support.backends import Backend
-from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
 TEXT = "text"
 WRONG_KEY = "d3Jvbmc="
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}
-RULE = CorsRule(
-    ["https://contoso.com"], ["GET", "PUT"], allowed_headers=["x-ms-meta-a"], exposed_headers=["x-ms-meta-b"]
-)
-KEPT = RetentionPolicy(enabled=True, days=5)
-CHANGES = {
-    "analytics_logging": BlobAnalyticsLogging(read=True, write=True, delete=True, retention_policy=KEPT),
-    "hour_metrics": Metrics(enabled=True, include_apis=True, retention_policy=KEPT),
-    "minute_metrics": Metrics(enabled=True, include_apis=False, retention_policy=KEPT),
-    "cors": [RULE],
-}
 
 
 # ------------------------------------------------------------------ the account's key
@@ -107,61 +95,7 @@ async def test_the_account_says_what_it_is(blob_service: Any) -> None:
     assert info["account_kind"].startswith(("Storage", "Blob"))
 
 
-# ------------------------------------------------------------------ properties
-
-
-@pytest.fixture
-def defaults(backend: Backend, blob_service: Any) -> Iterator[dict[str, Any]]:
-    """The properties of a new account, which the account has before the test and after it."""
-    yield from defaults_of(backend, blob_service, BlobAnalyticsLogging, Metrics)
-
-
-@owns_account
-@pytest.mark.parametrize(("name", "value"), CHANGES.items(), ids=CHANGES)
-async def test_what_is_set_comes_back_and_the_rest_stays(
-    blob_service: Any, defaults: dict[str, Any], name: str, value: Any
-) -> None:
-    await blob_service.set_service_properties(**{name: value})
-    assert await properties(blob_service) == {**defaults, name: plain(value)}
-
-
-@BLOB_PROPERTIES
-@owns_account
-async def test_there_are_5_rules_of_cors_and_not_6(
-    blob_service: Any, blob_rejected: Any, defaults: dict[str, Any]
-) -> None:
-    await blob_service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
-    async with blob_rejected(BAD_XML):
-        await blob_service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
-    assert len((await properties(blob_service))["cors"]) == MAX_CORS_RULES
-
-
-@BLOB_PROPERTIES
-@owns_account
-async def test_logs_are_kept_for_a_year_and_no_day_longer(
-    blob_service: Any, blob_rejected: Any, defaults: dict[str, Any]
-) -> None:
-    year = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS)
-    await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=year))
-    longer = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS + 1)
-    async with blob_rejected(BAD_XML):
-        await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=longer))
-
-
 # ------------------------------------------------------------------ the secondary endpoint
-
-
-async def test_the_primary_endpoint_has_no_statistics(raw_blobs: Raw, blob_rejected: Any) -> None:
-    async with blob_rejected(BAD_OPTION):
-        await raw_blobs("GET", "/?restype=service&comp=stats")
-
-
-@SECONDARY
-@geo_replicated
-async def test_the_secondary_endpoint_has_statistics(blob_service: Any) -> None:
-    replication = (await blob_service.get_service_stats())["geo_replication"]
-    assert replication["status"] == "live"
-    assert replication["last_sync_time"] is not None
 
 
 @pytest.fixture

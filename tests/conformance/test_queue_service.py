@@ -1,34 +1,21 @@
-"""The Queue service as a whole: the account's key, its properties, its secondary endpoint."""
+"""The Queue service as a whole: the account's key and its secondary endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.storage.queue import CorsRule, Metrics, QueueAnalyticsLogging, RetentionPolicy
 
-from conformance.deviations import QUEUE_PROPERTIES, SECONDARY
-from conformance.queue_errors import BAD_OPTION, BAD_XML, NOT_AUTHENTIC, READ_ONLY
+from conformance.deviations import SECONDARY
+from conformance.queue_errors import NOT_AUTHENTIC, READ_ONLY
 from conformance.raw import Raw, http_date
 from conformance.service_errors import ServiceError
-from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
+from conformance.service_properties import geo_replicated
 from support.backends import Backend
-from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
 TEXT = "<QueueMessage><MessageText>text</MessageText></QueueMessage>"
 WRONG_KEY = "d3Jvbmc="
-RULE = CorsRule(
-    ["https://contoso.com"], ["GET", "PUT"], allowed_headers=["x-ms-meta-a"], exposed_headers=["x-ms-meta-b"]
-)
-KEPT = RetentionPolicy(enabled=True, days=5)
-CHANGES = {
-    "analytics_logging": QueueAnalyticsLogging(read=True, write=True, delete=True, retention_policy=KEPT),
-    "hour_metrics": Metrics(enabled=True, include_apis=True, retention_policy=KEPT),
-    "minute_metrics": Metrics(enabled=True, include_apis=False, retention_policy=KEPT),
-    "cors": [RULE],
-}
 
 
 # ------------------------------------------------------------------ the account's key
@@ -79,61 +66,7 @@ async def test_metadata_are_signed_in_the_sdk_s_order(queue: Any) -> None:
     assert (await queue.get_queue_properties()).metadata == metadata
 
 
-# ------------------------------------------------------------------ properties
-
-
-@pytest.fixture
-def defaults(backend: Backend, queue_service: Any) -> Iterator[dict[str, Any]]:
-    """The properties of a new account, which the account has before the test and after it."""
-    yield from defaults_of(backend, queue_service, QueueAnalyticsLogging, Metrics)
-
-
-@owns_account
-@pytest.mark.parametrize(("name", "value"), CHANGES.items(), ids=CHANGES)
-async def test_what_is_set_comes_back_and_the_rest_stays(
-    queue_service: Any, defaults: dict[str, Any], name: str, value: Any
-) -> None:
-    await queue_service.set_service_properties(**{name: value})
-    assert await properties(queue_service) == {**defaults, name: plain(value)}
-
-
-@QUEUE_PROPERTIES
-@owns_account
-async def test_there_are_5_rules_of_cors_and_not_6(
-    queue_service: Any, queue_rejected: Any, defaults: dict[str, Any]
-) -> None:
-    await queue_service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
-    async with queue_rejected(BAD_XML):
-        await queue_service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
-    assert len((await properties(queue_service))["cors"]) == MAX_CORS_RULES
-
-
-@QUEUE_PROPERTIES
-@owns_account
-async def test_logs_are_kept_for_a_year_and_no_day_longer(
-    queue_service: Any, queue_rejected: Any, defaults: dict[str, Any]
-) -> None:
-    year = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS)
-    await queue_service.set_service_properties(analytics_logging=QueueAnalyticsLogging(retention_policy=year))
-    longer = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS + 1)
-    async with queue_rejected(BAD_XML):
-        await queue_service.set_service_properties(analytics_logging=QueueAnalyticsLogging(retention_policy=longer))
-
-
 # ------------------------------------------------------------------ the secondary endpoint
-
-
-async def test_the_primary_endpoint_has_no_statistics(raw_queues: Raw, queue_rejected: Any) -> None:
-    async with queue_rejected(BAD_OPTION):
-        await raw_queues("GET", "/?restype=service&comp=stats")
-
-
-@SECONDARY
-@geo_replicated
-async def test_the_secondary_endpoint_has_statistics(queue_service: Any) -> None:
-    replication = (await queue_service.get_service_stats())["geo_replication"]
-    assert replication["status"] == "live"
-    assert replication["last_sync_time"] is not None
 
 
 @pytest.fixture

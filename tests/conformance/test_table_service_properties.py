@@ -46,24 +46,6 @@ async def test_at_first_nothing_is_logged_measured_or_shared(service: Any, defau
     }
 
 
-KEPT = TableRetentionPolicy(enabled=True, days=5)
-CHANGES = {
-    "analytics_logging": TableAnalyticsLogging(read=True, write=True, delete=True, retention_policy=KEPT),
-    "hour_metrics": TableMetrics(enabled=True, include_apis=True, retention_policy=KEPT),
-    "minute_metrics": TableMetrics(enabled=True, include_apis=False, retention_policy=KEPT),
-    "cors": [RULE],
-}
-
-
-@owns_account
-@pytest.mark.parametrize(("name", "value"), CHANGES.items(), ids=CHANGES)
-async def test_what_is_set_comes_back_and_the_rest_stays(
-    service: Any, defaults: dict[str, Any], name: str, value: Any
-) -> None:
-    await service.set_service_properties(**{name: value})
-    assert await properties(service) == {**defaults, name: plain(value)}
-
-
 @owns_account
 async def test_rules_of_cors_are_replaced_all_at_once(service: Any, defaults: dict[str, Any]) -> None:
     await service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
@@ -169,19 +151,6 @@ async def test_a_missing_table_has_no_tables_either(raw: Raw, rejected: Any, tab
 
 
 # ------------------------------------------------------------------ statistics and the secondary endpoint
-
-
-async def test_the_primary_endpoint_has_no_statistics(raw: Raw, rejected: Any) -> None:
-    async with rejected(BAD_OPTION):
-        await raw("GET", "/?restype=service&comp=stats", XML)
-
-
-@SECONDARY
-@geo_replicated
-async def test_the_secondary_endpoint_has_statistics(service: Any) -> None:
-    replication = (await service.get_service_stats())["geo_replication"]
-    assert replication["status"] == "live"
-    assert replication["last_sync_time"].utcoffset().total_seconds() == 0
 
 
 @geo_replicated

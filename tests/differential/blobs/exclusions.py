@@ -41,6 +41,7 @@ EXCLUSIONS: Final = Exclusions()
 
 _DIGEST_OF_NOTHING: Final = "1B2M2Y8AsgTpgAmY7PhCfg=="
 _PERMISSIONS: Final = set("racwdxyltmeopif")
+_ENCRYPTION: Final = ("defaultencryptionscope", "denyencryptionscopeoverride", "immutablestoragewithversioningenabled")
 
 
 def _found(operation: Operation, before: Homes) -> Named:
@@ -57,6 +58,12 @@ def lease_of_nothing(operation: Operation, before: Homes) -> bool:
     under_lease = makes and conditions_of(operation)[0].lease is not None
     is_there = isinstance(operation, OfBlob) and operation.place.container in before
     return under_lease and is_there and _found(operation, before).blob is None
+
+
+@EXCLUSIONS.withhold("creates a blob despite a condition on when it was modified", rejected=True)
+def age_of_nothing(operation: Operation, before: Homes) -> bool:
+    is_new = makes_a_blob(operation) and isinstance(operation, OfBlob) and operation.place.container in before
+    return is_new and _found(operation, before).blob is None and conditions_of(operation)[0].modified_since is not None
 
 
 @EXCLUSIONS.withhold("ignores If-None-Match: * in writes that create no blob", rejected=True)
@@ -313,16 +320,9 @@ def lease_of_a_snapshot(case: Case) -> bool:
     return (of_snapshot or read) and case.member in leases and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("does not repeat the time of a snapshot that is read")
-def time_of_a_snapshot(case: Case) -> bool:
-    return isinstance(case.operation, Read) and case.member == "x-ms-snapshot" and case.azurite is MISSING
-
-
-@EXCLUSIONS.excuse("infers the tier of a snapshot, and not that of an append blob")
-def inferred_tier(case: Case) -> bool:
-    tiers = {"x-ms-access-tier": "Hot", "x-ms-access-tier-inferred": "true"}
-    of_append_blob = case.azurite is MISSING and case.engine == tiers.get(str(case.member))
-    return of_append_blob or (case.member in (*tiers, "AccessTier", "AccessTierInferred") and case.engine is MISSING)
+@EXCLUSIONS.excuse("does not tell the encryption scope of a container")
+def encryption_scope(case: Case) -> bool:
+    return case.azurite is MISSING and str(case.member).lower().replace("-", "").removeprefix("xms") in _ENCRYPTION
 
 
 @EXCLUSIONS.excuse("returns a change time for a tier that was never set")
