@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.internals import entity_of, primary_keys
+from tablepatterns.entity_set.internals import entity_of, primary_keys, primary_layout
 from tablepatterns.errors import BadInput, EntityAlreadyExists
 from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
@@ -174,6 +175,10 @@ class SetLoader:
             return None if entity is None else dict(entity)
         names = self._set.key.fields
         fields = {name: value for name, value in row.items() if name not in _KEYS or name in names}
+        # An export has dates as text
+        parsed: dict[str, Any] = self._set.key.found(*keys_of(row)) or {}
+        texts = primary_layout(self._set).texts
+        fields |= {name: value for name, value in parsed.items() if type(value) is date and name not in texts}
         keys = primary_keys(self._set, fields)
         if keys != keys_of(row):
             rule = f"the set gives the entity {keys_of(row)} the key {keys}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -293,7 +294,7 @@ class TableTransfer(Pattern[Account_co]):
                 entity = primary_layout(self.entity_set).decode_copy(row)
             if entity is None:
                 return None
-            fields = {name: typed(name, value) for name, value in entity.items() if value is not None}
+            fields = {name: _property(name, value) for name, value in entity.items() if value is not None}
             decoded = Entity({"PartitionKey": row["PartitionKey"], "RowKey": row["RowKey"]} | fields)
             identify(decoded, row)
             return decoded
@@ -329,6 +330,11 @@ class TableTransfer(Pattern[Account_co]):
             rule = f"none of its rows is an entity of a set with {self.entity_set.key!r}"
             raise BadInput("export", str(export.folder), rule, "name the set whose rows it has")
         return result
+
+
+def _property(name: str, value: Any) -> Any:
+    """Return a value as a property, which cannot be a date, as fields of a key can."""
+    return value.isoformat() if type(value) is date else typed(name, value)
 
 
 async def _decoded(rows: AsyncIterator[Entity], decode: Decode) -> AsyncIterator[Entity]:

@@ -8,15 +8,17 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from support.crashing_client import Crash, Crashed, CrashingTransport
 from support.maintained_set import BY_ID, KINDS, person
 from support.worker_sets import killing, old_staff, paid_staff, restored_table, served
-from tablepatterns import EntitySet, Key, connect
+from tablepatterns import EntitySet, Int64, Key, Ticks, connect
 from tablepatterns.errors import BadInput, EntityAlreadyExists, RangesFailed
 from tablepatterns.jobs import Workers, verify
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
@@ -292,6 +294,31 @@ def test_entities_of_a_set_are_no_rows(storage: Any, tmp_path: Path) -> None:
         TableTransfer(connect(), "Staff").restore(tmp_path / "new")
     with pytest.raises(BadInput, match="compare it with the set"):
         TableTransfer(storage, "Staff").compare(tmp_path / "new")
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "parquet"}], ids=str)
+def test_each_type_of_a_field_in_the_key_is_restored(tmp_path: Path, options: dict[str, Any]) -> None:
+    if options:
+        pytest.importorskip("pyarrow")
+    values: dict[str, Any] = {
+        "Day:%Y-%m-%d": date(2014, 8, 22),
+        "At:ticks": Ticks.parse("2014-08-22T00:50:32.1234567Z"),
+        "Id:uuid": UUID(int=7),
+        "Number:+020d": Int64(2**62),
+        "Name:escape": "é '%/#",
+        "Hour:%Y-%m-%dT%H": datetime(2014, 8, 22, 5, tzinfo=timezone.utc),
+        "Month:%Y-%m": date(2014, 8, 1),
+    }
+    for field, value in values.items():
+        key, name = Key(f"{{{field}}}", "{Row:04d}"), field.partition(":")[0]
+        source, target = (EntitySet(connect(), "Source", key) for _ in range(2))
+        source.insert({name: value, "Row": 1, "Age": 34})
+        folder = tmp_path / name
+        TableTransfer(source.account, source).export(folder, **options)
+        restored = TableTransfer(target.account, target)
+        assert restored.restore(folder).written == 1
+        assert dict(target.get({name: value, "Row": 1})) == {name: value, "Row": 1, "Age": 34}
+        assert restored.compare(folder).are_none
 
 
 @pytest.mark.parametrize("key", [Key("{Department}", "emp_{EmployeeId:06d}"), Key("{Email}", "{EmployeeId:04d}")])
