@@ -84,7 +84,7 @@ def test_findings_end_with_1_from_the_severity_on_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 4,'), ("html", "<!DOCTYPE")]
+    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 5,'), ("html", "<!DOCTYPE")]
 )
 def test_each_form_can_be_asked_for(form: str, begins: str) -> None:
     assert run("sound.toml", "--format", form).stdout.startswith(begins)

@@ -39,7 +39,7 @@ from .writes import Part, Source, execute, how, shares_partition
 
 MOST: Final = 1_000
 """The maximum number of generated entities per set."""
-_WORK: Final = 1_000
+_WORK: Final = 1_500
 """The approximate number of rows that all calls of an access pattern may return."""
 _QUESTIONS: Final = 16
 _WIDE: Final = 20
