@@ -36,6 +36,14 @@ async def test_a_span_and_levels_are_read_exactly(storage: Any, container: str) 
     assert await messages(log, 6, 4) == []
 
 
+async def test_a_level_that_comes_later_is_found_too(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=10))
+    await fill(log, 1)
+    await fill(log, 2, level="ERROR")
+    assert list(await blobs_of(log)) == ["1500/000001.log"]
+    assert await messages(log, levels=["ERROR"]) == ["2"]
+
+
 async def test_so_many_levels_that_they_do_not_fit_are_read_all_the_same(storage: Any, container: str) -> None:
     log = log_of(storage, container)
     for number in range(50):
@@ -94,6 +102,17 @@ async def test_a_span_without_end_is_read_to_now(storage: Any, engine: Engine, c
     assert [entry.message async for entry in log.between(minute(2))] == ["4"]
     endless = datetime.max.replace(tzinfo=timezone.utc)
     assert [entry.message async for entry in log.between(minute(2), endless)] == ["4", "10"]
+
+
+async def test_entries_of_many_blobs_come_in_order_of_time(storage: Any, container: str) -> None:
+    logs = [log_of(storage, container) for _ in range(3)]
+    for part, log in enumerate(logs):
+        for begin in (0, 7, 3):
+            await fill(log, *(begin + number + part / 10 for number in range(5)))
+            await log.flush()
+    found = [float(text) for text in await messages(logs[0])]
+    assert found == sorted(found)
+    assert len(found) == 45
 
 
 async def test_entries_of_one_instant_come_as_they_were_appended(storage: Any, container: str) -> None:
