@@ -15,7 +15,7 @@ from support.page_programs import DOCS
 
 ROOT: Final = DOCS.parent
 PAGES: Final = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     *sorted(DOCS.glob("*.md")),
     *(path for folder in ("patterns", "protocols", "tutorials") for path in sorted((DOCS / folder).glob("*.md"))),
 ]

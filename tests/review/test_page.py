@@ -17,6 +17,7 @@ from tablepatterns_review.rules import RULES
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/review.md"
 EXAMPLE = ROOT / "docs/data/review_example"
+RULES_TABLE = ROOT / "docs/data/review-rules.tsv"
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,12 @@ def test_the_example_of_an_archive_is_a_design_without_findings(page: str) -> No
     assert {each.of.name for each in found.measured} == {"Orders"}
 
 
-def test_the_page_names_every_rule_and_every_choice(page: str) -> None:
-    assert [name for name in RULES if f"`{name}`" not in page] == []
+def test_the_page_links_a_table_of_every_rule(page: str) -> None:
+    assert f"({RULES_TABLE.relative_to(PAGE.parent)})" in page
+    table = RULES_TABLE.read_text(encoding="utf-8").splitlines()
+    assert {line.partition("\t")[0] for line in table} >= {*RULES}
+
+
+def test_the_page_names_every_choice(page: str) -> None:
     assert {each.value for each in FailOn} <= set(page.replace("`", " ").replace("|", " ").split())
     assert [each.value for each in Form if each.value not in page and f".{each.value}" not in page] == []

@@ -49,7 +49,7 @@ async def use_tables(storage: Any) -> None:
     await table.set_table_access_policy({})
     await table.get_table_access_policy()
     await service.get_service_properties()
-    await service.set_service_properties()
+    await service.set_service_properties(cors=[])
     _ = [each async for each in service.list_tables()]
     _ = [each async for each in service.query_tables("TableName eq 'Employees'")]
     await table.delete_table()
@@ -70,7 +70,7 @@ async def use_queues(storage: Any) -> None:
     await queue.set_queue_access_policy({})
     await queue.get_queue_access_policy()
     await service.get_service_properties()
-    await service.set_service_properties()
+    await service.set_service_properties(cors=[])
     _ = [each async for each in service.list_queues()]
     await queue.delete_queue()
 

@@ -92,6 +92,7 @@ class BulkDelete(Pattern[Account_co]):
 
         :param where: any filter; with key fields, a further condition on the entities of the range
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param retry_for: the seconds to keep retrying a transaction when others write shared rows
         :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
             returns the set
         :raises BadInput: there is neither a filter nor a field
