@@ -178,12 +178,13 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         For the cost see the class; with workers, the blobs are listed 16 times. After an error, call it again.
 
         :param grace: how long writers and readers may take; zero only if there are none
+        :param resume: the token of an interrupted collection
         :param progress: called after some thousand blobs, or with workers after each share, with the result so far
+        :param max_per_second: how many blobs to mark or delete a second, evenly spaced; None for no limit
+        :param max_concurrency: how many blobs to mark or delete at a time
         :param workers: how many shares of the partitions to work on at a time, in this process; or `Workers`, whose
             source returns the set
         :raises BadInput: the grace is negative
-
-        The other parameters and errors are those of `jobs.backfill`, for blobs in place of entities.
         """
         since, pool = self._before(grace), Pool(self.account, max_per_second, max_concurrency)
 

@@ -214,11 +214,15 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Cost: for 100 entities without a copy 203 table + 2 queue transactions, equivalent to 225 table operations; a
         third more for those that have one.
 
+        :param resume: the token of a report of an earlier call, to continue it; None to start
+        :param progress: called after each page with a report, whose `token` resumes from there
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
+        :param max_concurrency: how many entities at a time
+        :param retry_for: the seconds to keep retrying while others write the same entity
         :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
             returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
-
-        The other parameters and errors are those of `jobs.backfill`.
+        :raises BadToken: the token is of other work
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
