@@ -140,7 +140,8 @@ class Transport(RequestsTransport):  # type: ignore[misc]
             # From now on, the SDK's transport sends the requests, with the cookie
             self._pools[url[1]] = None
             extract_cookies_to_jar(self.session.cookies, requests.Request("GET", request.url).prepare(), answer)
-        return SimpleResponse(request, answer.status, answer.reason or "", answer.headers, content)
+        headers = dict(answer.headers.itermerged())
+        return SimpleResponse(request, answer.status, answer.reason or "", headers, content)
 
     def close(self) -> None:
         if self.session:
@@ -201,6 +202,9 @@ class HTTPConnection(connection.HTTPConnection):
 
     _parts: list[bytes] | None = None
 
+    # Not urllib3's, which looks for its mark of a header to leave out: neither this transport nor the SDK's sets it
+    putheader = http.client.HTTPConnection.putheader
+
     def request(self, method: str, url: str, body: Any = None, *arguments: Any, **options: Any) -> None:
         if not isinstance(body, bytes) or len(body) > _MAX_SINGLE_WRITE:
             super().request(method, url, body, *arguments, **options)
@@ -212,10 +216,6 @@ class HTTPConnection(connection.HTTPConnection):
         finally:
             self._parts = None
         super().send(whole)
-
-    def putheader(self, header: str | bytes, *values: Any) -> None:
-        # Not urllib3's, which looks for its mark of a header to leave out: neither this transport nor the SDK's sets it
-        http.client.HTTPConnection.putheader(self, header, *values)
 
     def send(self, data: Any) -> None:
         if self._parts is None:
