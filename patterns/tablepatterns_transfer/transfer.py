@@ -121,8 +121,8 @@ class TableTransfer(Pattern[Account_co]):
         :param folder: must be empty, or not exist; workers on other machines write to it, too. Or a place in a blob
             container of the account, such as `container:backups/monday`
         :param format: `jsonl`, or `parquet`, which needs the extra `parquet`
-        :param compression: that of JSON Lines, which imports recognize; `zstd` makes files 5% smaller, and before Python
-            3.14 needs the extra `zstd`
+        :param compression: that of JSON Lines, which imports recognize; `zstd` makes files 5% smaller, and before
+            Python 3.14 needs the extra `zstd`
         :param where: which rows to export, or which entities of a set; the service reads all
         :param select: which properties to export; None for all
         :param decrypt: whether to export the entities of a set as it reads them, with encrypted properties decrypted,

@@ -130,8 +130,8 @@ TERMINATED = (signal.SIGTERM, 143)
     [
         ("verify", *INTERRUPTED),
         ("repair", *TERMINATED),
-        ("backfill", *INTERRUPTED),
-        ("check", *TERMINATED),
+        pytest.param("backfill", *INTERRUPTED, marks=nightly),
+        pytest.param("check", *TERMINATED, marks=nightly),
         pytest.param("verify", *TERMINATED, marks=nightly),
         pytest.param("repair", *INTERRUPTED, marks=nightly),
         pytest.param("backfill", *TERMINATED, marks=nightly),

@@ -124,7 +124,7 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     assert found.is_clean
 
 
-@pytest.mark.parametrize("rows", [400, pytest.param(3_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("rows", [200, pytest.param(3_000, marks=pytest.mark.nightly)])
 def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine, rows: int) -> None:
     store_staff(connect(engine), rows)
     move = rekeyed()
