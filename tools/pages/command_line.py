@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
@@ -51,11 +52,13 @@ def render() -> str:
     with (
         tempfile.TemporaryDirectory() as folder,
         mock.patch.object(sys, "path", [folder, *sys.path]),
-        mock.patch.dict(sys.modules),
         mock.patch.dict(os.environ, _KEYS),
         connect(account) as storage,
+        ExitStack() as cleanup,
     ):
         sys.modules.pop("app", None)
+        # Only this module: duckdb, which a command imports, cannot be imported a second time
+        cleanup.callback(sys.modules.pop, "app", None)
         Path(folder, "app.py").write_text(module, encoding="utf-8")
         ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
         Path(folder, "logs").mkdir()
