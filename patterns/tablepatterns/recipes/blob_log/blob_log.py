@@ -31,8 +31,8 @@ _DELETED_TOGETHER: Final = 100
 class BlobLog(Pattern[Account_co]):
     r"""Keep log data in blobs, and read it by time span and level.
 
-    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06, which make one hot
-    partition of a table, or each read a scan.
+    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
+    time make one hot partition, and keys by source make each such read a scan.
 
     A blob, such as `queue/2014/07/31/1800/000001.log`, holds entries of one hour, and has their time span and levels in
     its metadata. A line is an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes.
