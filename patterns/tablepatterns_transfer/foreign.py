@@ -33,6 +33,7 @@ _TYPE: Final = "@type"
 """What the names of columns end with that state the type of another one, as Azure Storage Explorer writes them."""
 _LONGEST_CELL: Final = 2**31 - 1
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_ZONE: Final = re.compile(r"[+-][0-9]{2}:[0-9]{2}$")
 _WRONG_ROW: Final = (BadInput, EntityAlreadyExists)
 """Errors of a write that are about one row; others end the import."""
 
@@ -248,8 +249,10 @@ def _integer(text: str) -> int:
 def _instant(text: str) -> Any:
     if text.endswith("Z"):
         return FROM_JSON["Edm.DateTime"](text)
-    instant, exact = datetime.fromisoformat(text), Ticks.parse(text)
-    return exact if instant.tzinfo is not None and exact % 10 else instant
+    if not _ZONE.search(text):
+        return datetime.fromisoformat(text)
+    exact = Ticks.parse(text)
+    return exact if exact % 10 else exact.datetime()
 
 
 def _reason(error: BaseException) -> str:

@@ -46,7 +46,8 @@ def unknown_names(text: str) -> Iterator[str]:
 
 
 def _public(name: str) -> Any:
-    return next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
+    found = (getattr(module, name) for module in MODULES if hasattr(module, name))
+    return next((value for value in found if str(getattr(value, "__module__", "")).startswith("tablepatterns")), None)
 
 
 def _has_member(kind: Any, member: str) -> bool:

@@ -152,7 +152,8 @@ def served(monkeypatch: Any, engine: Engine | None = None) -> Iterator[Engine]:
 
 
 def child_processes() -> list[int]:
-    return [child.pid for child in multiprocessing.active_children() if child.pid]
+    """Return the ids of the processes of executors; a daemon is not one, such as the process that runs notebooks."""
+    return [child.pid for child in multiprocessing.active_children() if child.pid and not child.daemon]
 
 
 @contextmanager
