@@ -14,7 +14,8 @@ from ..design.model import Design, part_of
 from ..measure.measure import independent
 from ..result import Effect, Finding, Reviewed, Severity
 from ..rules import RULES
-from ..rules.context import RuleContext, without_waste
+from ..rules.context import RuleContext
+from ..rules.needed_reads import without_waste
 from .candidates import candidates
 from .changes import Change
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,7 +16,6 @@ from ..capacity.growth import grown
 from ..capacity.load import via_of
 from ..design.distribution import Zipf, asked_values, equal_names, values_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write, part_of
-from ..plans.estimate import pages
 from ..plans.planner import is_in_order, known_fields, knows_partition
 from ..result import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 
@@ -166,26 +165,3 @@ def waste_severity(measured_set: Measured) -> Severity | None:
     if waste > MAX_PAGE_ENTITIES and measured_set.access.rate >= ONCE_A_DAY:
         return Severity.NOTE
     return None
-
-
-LISTED: Final = 100.0
-"""Reads per second of entities of lists from which an index with copies is better."""
-
-
-def is_read_one_by_one(call: Measured) -> bool:
-    """Whether a query reads a list and then so many entities, one by one, that it should read copies instead."""
-    via = via_of(call.of, call)
-    is_list = via is not None and call.of.profile(via).finder == "find_all"
-    return is_list and call.returned * call.access.busiest >= LISTED
-
-
-def without_waste(call: Measured) -> Iterator[Measured]:
-    """Yield a call as if it read only what it returns; nothing for a table scan, which needs other keys for that."""
-    if waste_severity(call) is None:
-        # Entities of a list that are read one by one have a finding of their own
-        listed = pages(call.returned, call.returned) if is_read_one_by_one(call) else call.requests
-        yield call if listed == call.requests else replace(call, requests=listed, transactions=listed)
-    elif call.query_class is not QueryClass.TABLE_SCAN:
-        needed = wanted(call)
-        requests = min(call.requests, pages(needed, needed))
-        yield replace(call, examined=needed, returned=needed, requests=requests, transactions=requests)

@@ -15,7 +15,8 @@ from ..design.model import DeclaredSet, Write
 from ..design.writes import retries_at, touches
 from ..kinds import kind_of
 from ..result import Finding, Severity, TableLoad
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity, without_waste
+from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
+from .needed_reads import without_waste
 from .rule import RULES, entities, listed, part_of, severity_of
 
 _NEAR: Final = 0.5

@@ -18,8 +18,9 @@ from ..design.model import DAY, DeclaredSet, Field
 from ..design.writes import moves, touches
 from ..plans.sizes import value_bytes
 from ..result import Finding, Severity
-from .context import MeasuredQuery, RuleContext, is_read_one_by_one
+from .context import MeasuredQuery, RuleContext
 from .keys import pairs_alike
+from .needed_reads import is_read_one_by_one
 from .rule import RULES, entities, listed, part_of
 
 _BUSY: Final = 1.0
