@@ -165,10 +165,10 @@ def results_page(facts: Mapping[str, str], seconds: Mapping[str, list[float]]) -
     rows = [
         (
             name,
-            f"{ROWS / spread(own).median:,.0f}",
-            times(spread([of_sdk / of_own for of_sdk, of_own in zip(sdk, own, strict=True)])),
+            f"{ROWS / spread(rounds).median:,.0f}",
+            times(spread([sdk_round / own_round for sdk_round, own_round in zip(sdk, rounds, strict=True)])),
         )
-        for name, own in seconds.items()
+        for name, rounds in seconds.items()
         if "processes" not in name
     ]
     sections = {

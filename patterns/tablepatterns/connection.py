@@ -124,7 +124,7 @@ def resolve(target: object, credential: Any = None) -> Target:
     """Return the account that `connect(target, credential=credential)` connects to."""
     if target is None or (isinstance(target, str) and not target.strip()):
         rule = "it names no account; perhaps an environment variable is not set, or its name is misspelled"
-        hint = f"for an account in memory, call connect() without it; else {_ACCEPTED}"
+        hint = f"for the in-memory engine, call connect() without it; else {_ACCEPTED}"
         raise BadTarget("target", target, rule, hint)
     if not isinstance(target, str):
         raise BadTarget("target", type(target).__name__, "it does not name a storage account", _ACCEPTED)

@@ -76,7 +76,6 @@ class BlobRestorer:
 
     def __init__(self, account: Account, export: Export, table: str, entity_set: Any) -> None:
         assert export.manifest.blobs is not None  # noqa: S101
-        self._account = account
         self._source = BlobPlace(*export.manifest.blobs)
         target = self._source if entity_set is None else BlobPlace.of(entity_set)
         if target.properties != self._source.properties:

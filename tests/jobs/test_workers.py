@@ -273,7 +273,7 @@ def test_all_jobs_share_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cut_over() -> Rekey[Any, Any]:
-    """Return a move that another process has verified and cut over meanwhile."""
+    """Return a move that another process has verified and cut over in the meantime."""
     if not (move := rekeyed()).status().phase.has_new_primary:
         move.verify()
         move.cut_over()

@@ -15,7 +15,7 @@ NO_CREDENTIAL: Final = "with a bearer token, which is not recorded"
 REMOVED: Final = "after another test removed the container"
 OTHER_TIME: Final = "with a condition on the time, which the backend cannot be given"
 NO_BLOCKS: Final = "after a block list with blocks that are not recorded"
-NO_SAS: Final = "with a SAS, which cannot be signed anew, and after a write with one"
+NO_SAS: Final = "with a SAS, which cannot be signed again, and after a write with one"
 SHARED: Final = "a page of a list whose account had resources of other tests"
 
 

@@ -121,7 +121,7 @@ class DeclaredField(NamedTuple):
 
 
 def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
-    """Return the fields of a class; None if it is no dataclass, nor a class of pydantic or attrs."""
+    """Return the fields of a class; None if it is not a dataclass, nor a class of pydantic or attrs."""
     if not isinstance(record_class, type):
         return None
     if dataclasses.is_dataclass(record_class):

@@ -173,8 +173,8 @@ def put_blob(call: BlobCall) -> Response:
         return Response(201, {**written_headers(blob), **payload.headers(call.version)})
     # The response to a whole blob has both checksums
     md5 = {"Content-MD5": base64(blob.headers.md5)}
-    told = checksum_headers(payload.content, call.version) | payload.checksum | payload.structure
-    return Response(201, {**written_headers(blob), **md5, **told})
+    response_headers = checksum_headers(payload.content, call.version) | payload.checksum | payload.structure
+    return Response(201, {**written_headers(blob), **md5, **response_headers})
 
 
 def put_block(call: BlobCall) -> Response:
@@ -204,11 +204,11 @@ def append_block(call: BlobCall) -> Response:
     blob, offset = call.state.append(
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
     )
-    told = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
+    response_headers = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
     # An append from another blob is confirmed with its MD5 in every version
     is_copy = copies(call) and not payload.checksum
-    told |= md5_headers(payload.content) if is_copy else payload.headers(call.version)
-    return Response(201, {**written_headers(blob), **told})
+    response_headers |= md5_headers(payload.content) if is_copy else payload.headers(call.version)
+    return Response(201, {**written_headers(blob), **response_headers})
 
 
 def seal(call: BlobCall) -> Response:
@@ -362,10 +362,10 @@ def copy_blob(call: BlobCall) -> Response:
     blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
     )
-    told = version_headers(blob.etag, blob.modified)
+    response_headers = version_headers(blob.etag, blob.modified)
     if blob.copy is not None:
-        told |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
-    return Response(202, told | (checksum_headers(blob.content, call.version) if is_sync else {}))
+        response_headers |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
+    return Response(202, response_headers | (checksum_headers(blob.content, call.version) if is_sync else {}))
 
 
 def abort_copy(call: BlobCall) -> Response:

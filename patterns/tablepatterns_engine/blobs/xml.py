@@ -143,8 +143,8 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     metadata = metadata_element(item.metadata) if "metadata" in include else ""
     tags = tags_element(item.tags) if "tags" in include and item.tags else ""
     properties = _properties(item, include, now)
-    told = f"<Properties>{properties}</Properties>{metadata}{tags}<OrMetadata />"
-    return f"<Blob>{name_element(item.name)}{snapshot}{told}</Blob>"
+    elements = f"<Properties>{properties}</Properties>{metadata}{tags}<OrMetadata />"
+    return f"<Blob>{name_element(item.name)}{snapshot}{elements}</Blob>"
 
 
 def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
