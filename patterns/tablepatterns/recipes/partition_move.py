@@ -187,7 +187,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             return route
         changed_names = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
         _check_indexes(self.entity_set, changed_names)
-        self.entity_set.table.check_new_key(goal)
+        # Rejects what the set cannot insert, such as an entity in the wrong bucket of a `PartitionSpread`
+        self.entity_set.inserting({**entity, **fields})
         return Route(uuid4().hex, origin, goal)
 
     def _asked_for(self, lease: Lease) -> Route:
