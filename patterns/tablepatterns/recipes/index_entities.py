@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from ..argument_types import checked
 from ..entity import Entity, storable
-from ..entity_set.blob_rows import BlobRows
 from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
-from ..errors import BadDesign, DerivedDataMismatch
+from ..errors import BadDesign, BadInput, BlobChanged, DerivedDataMismatch, EntityChanged
+from ..filters import Filter
 from ..key import Key
 from ..recipe import Account
+from ..sdk.container import ABSENT, Container
 from ..sdk.operation import Operation
+from ..sdk.table import Page
 
 
 class IndexEntity(Lists):
@@ -176,3 +178,77 @@ def _default(primary: Key, fields: tuple[str, ...], *, is_eventual: bool, spread
     if is_eventual:
         return Key(text, f"ids{part}", max_units=primary.max_units)
     return Key(primary.partition_template, text + part, max_units=primary.max_units)
+
+
+_TYPE: Final = "text/plain; charset=utf-8"
+
+
+class BlobRows:
+    """Rows as block blobs named `PartitionKey/RowKey`, for lists that are too long for an entity.
+
+    Keys cannot contain a `/`. A blob has one line for each entry of the property `text`, which separates them by `/`.
+    """
+
+    is_unfiltered: Final = True
+
+    def __init__(self, account: Account, container: str, text: str) -> None:
+        self._account = account
+        self._blobs: Container = account.container(container)
+        self._text = text
+
+    @property
+    def name(self) -> str:
+        return self._blobs.name
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Read one row by its keys, or None. Cost: 1 transaction."""
+        try:
+            blob = await self._blobs.read(f"{partition_key}/{row_key}")
+        except BlobChanged as error:
+            raise _changed_error((partition_key, row_key), error) from error
+        if blob is None:
+            return None
+        content, etag = blob
+        text = content.decode("utf-8").strip("\n").replace("\n", "/")
+        row = Entity({"PartitionKey": partition_key, "RowKey": row_key, self._text: text})
+        row.etag = etag
+        return row
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows, ordered by blob name. Cost: 1 transaction per row, and those that list the blobs.
+
+        :param token: the name of the last blob of the previous page
+        """
+        if where is not None:
+            raise BadInput("where", where, "blobs have no filters", "leave it out")
+        names: list[str] = []
+        more = False
+        async for blob in self._blobs.blobs():
+            if "/" not in blob.name or (token is not None and blob.name <= token):
+                continue
+            if len(names) == size:
+                more = True
+                break
+            names.append(blob.name)
+        rows = await self._account.gather(*(self.get(*name.split("/", 1)) for name in names), independent=True)
+        return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction."""
+        (operation,) = operations
+        name = "/".join(operation.key)
+        row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+        try:
+            if operation.kind == "delete":
+                await self._blobs.delete(name, etag=operation.etag)
+                return [row]
+            content = str(operation.entity[self._text]).replace("/", "\n") + "\n"
+            etag = ABSENT if operation.kind == "insert" else operation.etag
+            row.etag = await self._blobs.upload(name, content.encode("utf-8"), etag=etag, content_type=_TYPE)
+        except BlobChanged as error:
+            raise _changed_error(operation.key, error) from error
+        return [row]
+
+
+def _changed_error(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
+    return EntityChanged(f"the blob of the row {keys} changed since it was read; read it again and retry", error)
