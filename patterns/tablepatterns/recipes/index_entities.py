@@ -34,14 +34,10 @@ class IndexEntity(Lists):
     >>> [employee["EmployeeId"] for employee in employees.find_all(by_name, Department="Sales", LastName="Jones")]
     [152, 223]
 
-    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
-    lists their RowKeys in order, or with that PartitionKey elsewhere, where it lists both keys.
-
-    Consistency: in the partition, the list changes in one transaction with the entity. In a table or in blobs, lists
-    are eventually consistent; see docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one
-    that no longer has the value.
-
-    Writers of one list contend with each other, and a row holds some 20,000 keys. Spread the list, or keep it in blobs.
+    Consistency: in the partition, the list of a value changes in one transaction with the entity; in a table or in
+    blobs, lists are eventually consistent. `find_all` reads the entities too, so it never returns one that no longer
+    has the value. Writers of one list contend with each other, and a row holds some 20,000 keys: spread the list, or
+    keep it in blobs. The rows: docs/patterns/index_entities.md.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
     another table `insert` 4 table + 2 queue transactions, equivalent to 26 table operations; `replace` 6 table + 2

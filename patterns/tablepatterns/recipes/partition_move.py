@@ -57,8 +57,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     >>> employees.get(Department="Sales", EmployeeId=223) is None
     True
 
-    While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` with this object
-    as its handler completes interrupted moves.
+    A `Worker` with this object as its handler completes interrupted moves.
 
     Consistency: the entity is always in at least one of the two places, and once `move` has returned in the new one
     only. If a process crashes at any point, draining the queue leaves it in one place, with the changes that others

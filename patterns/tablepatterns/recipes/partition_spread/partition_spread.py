@@ -61,13 +61,12 @@ class PartitionSpread(SetCalls[Account_co, E]):
     [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
 
     The PartitionKey is your template after `{Bucket:02d}_`. The bucket is a hash of key fields: a point query still
-    finds an entity, and keys stay unique. Every entity has it as a field.
+    finds an entity, and keys stay unique. Every entity has it as a field. How to change the number of buckets:
+    docs/patterns/partition_spread.md.
 
-    Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings (PartitionKey
-    `_spread`); different ones raise `BadDesign` before any write, and a new entity in another bucket than its own
-    raises `BadKey`. A transaction cannot span buckets: set `by` to fields that entities which change together share.
-
-    To change the number of buckets, load what `scan` yields into another table with `BulkLoad`, each as `placed` there.
+    Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings, and different
+    ones raise `BadDesign` before any write. A transaction cannot span buckets: set `by` to fields that entities which
+    change together share.
 
     It has the calls of an `EntitySet`, without the bucket. `page` needs the fields of `by`, and `query` and `scan`
     yield entities by bucket. If the set of `factory` has a model, the calls take and return instances, and `insert`
