@@ -12,7 +12,7 @@ from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
-from ..errors import BadDesign, BadInput, BlobChanged, DerivedDataMismatch, EntityChanged
+from ..errors import BadDesign, BadInput, BlobChanged, EntityChanged
 from ..filters import Filter
 from ..key import Key
 from ..recipe import Account
@@ -113,7 +113,7 @@ class IndexEntity(Lists):
         return [] if old == new else [*old, *new]
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        entries = self.entries_in(keys, row)
+        entries = self.key_list.stored_entries(self.name, keys, row)
         belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if belongs == (primary.row in entries):
             return None
@@ -127,18 +127,6 @@ class IndexEntity(Lists):
         keys = keys_of(row)
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
         return list(self.key_list.entries(row)) if is_one else None
-
-    def entries_in(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
-        """Return the keys that a row lists, without notes.
-
-        :raises DerivedDataMismatch: the row is not a list
-        """
-        if row is None:
-            return {}
-        if not self.key_list.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
-            raise DerivedDataMismatch(text)
-        return self.key_list.entries(row)
 
     def _list_operation(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.key_list.properties(keys[0], entries)

@@ -134,10 +134,7 @@ class Summary(Totals):
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        if row is not None and not self.key_list.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
-            raise DerivedDataMismatch(text)
-        entries = {} if row is None else self.key_list.entries(row)
+        entries = self.key_list.stored_entries(self.name, keys, row)
         before = dict(entries)
         entries.pop(primary.row, None)
         addition = self.part(primary.key, primary.fields).get(keys)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
 from itertools import islice
-from types import TracebackType
 from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
@@ -257,20 +256,13 @@ class BlobLog(Pattern[Account_co]):
     def __enter__(self: BlobLog[BlockingAccount]) -> BlobLog[BlockingAccount]:
         return self
 
-    def __exit__(
-        self: BlobLog[BlockingAccount],
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self: BlobLog[BlockingAccount], *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> BlobLog[Account_co]:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await cast("BlobLog[Account]", bound_async(self)).close()
 
 

@@ -77,10 +77,8 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     more, and finds what the copy shows, which can be written back. What was read before a change of the phase is
     rejected with `EntityChanged` or `BadToken`.
 
-    Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. An
-    insert 4 table + 2 queue transactions, equivalent to 26 table operations; a replace, merge, rename or delete 5 table
-    + 2 queue transactions, equivalent to 27 table operations, 1 more if the key of the copy changes, and with `etag` or
-    `force`; 1 each once the move is committed.
+    Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. A
+    write as stated at `Rekey`, 1 more with `etag` and `force`.
     """
 
     def __init__(
