@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import keys_of
-from tablepatterns.entity_set.internals import mappings_of
+from tablepatterns.entity_set.internals import check_new_row, mappings_of
 from tablepatterns.errors import BadInput, BlobChanged, LargeValueMissing
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import Account
@@ -88,6 +88,7 @@ class BlobRestorer:
         self._container = account.container(target.container)
         self._is_moved = is_other or target.container != self._source.container
         self._table = table
+        self._entity_set = entity_set
         self._files = export.blob_files()
 
     def moved(self, row: Entity) -> Entity:
@@ -99,6 +100,8 @@ class BlobRestorer:
 
     async def write(self, row: Entity) -> None:
         """Write the blobs of an exported row that are not there."""
+        if self._entity_set is not None:
+            check_new_row(self._entity_set, row)
         for _, blob in self._source.addresses(row):
             if str(blob) not in self._files:
                 continue

@@ -137,7 +137,7 @@ def derived_rows(world: World) -> list[Any]:
     return [entities.insert({**ONE, "Name": "jo"})]
 
 
-@case("blob_rows.page")
+@case("index_entities.page")
 def lists_in_blobs(world: World) -> list[Any]:
     by_name = IndexEntity("Name", store=InBlobs("lists"))
     entities = staff(world, by_name)

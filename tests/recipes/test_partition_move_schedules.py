@@ -8,10 +8,10 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, EntitySet, Key, PartitionMove
-from tablepatterns.entity_set.safe_move import Relocation
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes import partition_move
+from tablepatterns.recipes.partition_move import Relocation
 from tablepatterns.retry import Overtaken
 from tablepatterns_explore import Counterexample, World
 

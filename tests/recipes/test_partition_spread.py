@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from tablepatterns import (
     BulkLoad,
+    EntityGroupTransaction,
     EntitySet,
     IntraPartitionIndex,
     Key,
@@ -23,7 +25,7 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists, LoadInterrupted
-from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns.recipes.partition_spread.partition_spread import Buckets, PartitionSpread
 from tablepatterns_engine.account import Engine
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
@@ -244,12 +246,14 @@ async def test_an_entity_is_written_to_the_bucket_where_it_is_found_or_not_at_al
     storage: Any, engine: Any, new_name: Any, bucket: int
 ) -> None:
     events = PartitionSpread(storage, new_name(), Key("{Site}", "{Number:03d}"), buckets=4)
+    transaction = EntityGroupTransaction(storage, events.entity_set.table.name)
     fields = {"Site": "york", "Number": 7}
     writes: list[Any] = [
         lambda entity: events.entity_set.insert(entity),
         lambda entity: events.entity_set.insert_or_replace(entity),
         lambda entity: events.entity_set.insert_or_merge(entity),
         lambda entity: BulkLoad(events.entity_set).load([entity]),
+        lambda entity: transaction.commit(events.entity_set.inserting(entity)),
     ]
     for write in writes:
         with engine.ledger.span() as span:
@@ -262,6 +266,21 @@ async def test_an_entity_is_written_to_the_bucket_where_it_is_found_or_not_at_al
                     await write({**fields, "Bucket": bucket})
                 assert span.totals.requests == 0
         assert [entity async for entity in events.range(Site="york")] == []
+
+
+def test_the_bucket_of_a_new_entity_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    events, number_of, calls = events_of(connect(), "Events", Key("{Site}", "{Number:03d}")), Buckets.of, list[Any]()
+
+    def counted(buckets: Buckets, fields: Mapping[str, Any]) -> int:
+        calls.append(fields)
+        return number_of(buckets, fields)
+
+    monkeypatch.setattr(Buckets, "of", counted)
+    fields = [{"Site": "york", "Number": number} for number in range(3)]
+    events.insert(fields[0])
+    events.insert_or_replace(fields[1])
+    EntityGroupTransaction(events.account, "Events").commit(events.inserting(fields[2]))
+    assert len(calls) == 3
 
 
 async def test_a_move_to_another_partition_names_the_new_bucket(storage: Any, engine: Any, new_name: Any) -> None:

@@ -282,13 +282,13 @@ async def begin_with_the_phase(self: Any, claims: Any) -> Any:
     return await self._announce(claims), state
 
 
-async def do_not_wait(self: Any) -> bool:
+async def do_not_wait(self: Any, longest: float) -> bool:
     return True
 
 
 async def switch_without_pause(self: Any, during: Phase, after: Phase) -> Any:
     state = await self._writer.read_state()
-    await self._drained()
+    await self._drained(self._writer.max_pause)
     return await self._status(await self._change(state, after))
 
 

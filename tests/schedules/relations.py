@@ -10,9 +10,9 @@ from recipes import test_one_to_one as linking
 from recipes import test_partition_move_schedules as moving
 from schedules.schedule import schedule
 from tablepatterns import EntitySet, Key, Lookup
-from tablepatterns.entity_set.safe_move import Relocation
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes import partition_move as recipe
+from tablepatterns.recipes.partition_move import Relocation
 from tablepatterns_explore import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]

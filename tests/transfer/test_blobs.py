@@ -14,9 +14,19 @@ from typer.testing import CliRunner
 from support.crashing_client import Crash, Crashed, CrashingTransport
 from support.maintained_set import BY_ID, KINDS, person
 from support.worker_sets import killing, pictured_staff, pictured_table, restored_pictures, served
-from tablepatterns import EncryptedProperties, EntitySet, LargeProperties, LargePropertyStore, LocalKey, aio, connect
+from tablepatterns import (
+    EncryptedProperties,
+    EntitySet,
+    Key,
+    LargeProperties,
+    LargePropertyStore,
+    LocalKey,
+    PartitionSpread,
+    aio,
+    connect,
+)
 from tablepatterns.cli.main import main
-from tablepatterns.errors import BadInput, RangesFailed
+from tablepatterns.errors import BadInput, BadKey, RangesFailed
 from tablepatterns.jobs import Workers, verify
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import BadExport, Export, TableTransfer
@@ -273,3 +283,25 @@ async def test_an_async_account_exports_blobs(tmp_path: Path) -> None:
         await storage.container("pictures").drop()
         await TableTransfer(storage, pictures).restore(tmp_path / "new")
         assert (await pictures.get(Department="Sales", EmployeeId=1))["Photo"] == bytes(50)
+
+
+def test_rows_of_other_buckets_are_rejected_with_their_blobs(tmp_path: Path) -> None:
+    photos = LargeProperties(["Photo"], container="pictures", above=100)
+
+    def staff(buckets: int) -> Any:
+        key = Key("{Department}", "{EmployeeId:06d}")
+        return PartitionSpread(
+            connect(),
+            "Staff",
+            key,
+            buckets=buckets,
+            factory=lambda account, table, spread: EntitySet(account, table, spread, mappings=[photos]),
+        )
+
+    source, target = staff(8), staff(2)
+    for number in range(20):
+        source.insert({"Department": "Sales", "EmployeeId": number, "Photo": photo(number)})
+    TableTransfer(source.account, source.entity_set).export(tmp_path / "new", with_blobs=True)
+    with pytest.raises(BadKey, match=r"pass placed\(entity\)"):
+        TableTransfer(target.account, target.entity_set).restore(tmp_path / "new")
+    assert not list(target.scan())

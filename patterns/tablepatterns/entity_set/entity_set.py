@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -147,6 +147,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
     """The stored names of the model's fields; None if they are those of the fields."""
     _intents: Intents | None = None
     """What announces changes of rows outside the partition; None if there are no such rows."""
+    _place: Callable[[dict[str, Any]], None] | None = None
+    """Adds the key fields that follow from the others to those of a new entity, or rejects them; None without any."""
 
     def _set_profile(self) -> SetProfile | None:
         return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.mappings)
@@ -320,7 +322,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
         if in_part:
             self._mappings.check_merge()
-        fields = self._fields(entity)
+        fields = self._new_fields(entity)
         if self.derived:
             return await super()._upsert(fields, retry_for, in_part=in_part)
         names = frozenset(fields).difference(self.key.fields) if in_part else None
@@ -408,7 +410,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return entity  # type: ignore[return-value]
 
     def _inserting(self, entity: Mapping[str, Any]) -> Write[Any]:
-        return self._write(Change(self.key, None, self._fields(entity)))
+        return self._write(Change(self.key, None, self._new_fields(entity)))
 
     def _changing(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[Any]:
         if changes is None:
@@ -494,6 +496,12 @@ class EntitySet(SetCalls[Account_co, E, K]):
         # Not public, since users do not need it
         guards = (derived._guards_primary for derived in self.derived if not derived.is_eventual)  # pyright: ignore[reportPrivateUsage]
         return not any(guards)
+
+    def _new_fields(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        fields = self._fields(entity)
+        if self._place is not None:
+            self._place(fields)
+        return fields
 
     def _fields(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):

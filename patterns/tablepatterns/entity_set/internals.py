@@ -65,6 +65,12 @@ def primary_keys(entity_set: EntitySet[Any, Any], fields: Mapping[str, Any]) -> 
     return entity_set.key.format(entity_set._primary.key_fields(fields))
 
 
+def check_new_row(entity_set: EntitySet[Any, Any], row: Entity) -> None:
+    """Reject a row with an entity that the set would not look for under its key."""
+    if entity_set._place is not None and entity_set._primary.fits(row):
+        entity_set._place(dict(entity_set._primary.entity(row)))
+
+
 def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
     rows = DerivedRows(entity_set.account, entity_set._tables, entity_set.table, entity_set.key, entity_set.derived)
     adapter = adapter_or_none(entity_set)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..edm import entity_size, key_order, utf16_length
 from ..entity import Entity, write_ids_of
-from ..errors import BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
+from ..errors import BadKey, DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
@@ -101,6 +101,13 @@ class KeyList:
         """Return the keys that a row lists, with their notes."""
         texts = [text for part in self._parts(row) for text in part.split(_BETWEEN) if text]
         return dict(self._entry(row["PartitionKey"], text) for text in texts)
+
+    def stored_entries(self, owner: str, keys: Keys, row: Mapping[str, Any] | None) -> dict[Keys, str]:
+        """Return what a row lists, nothing if there is no row; reject one without a list."""
+        if row is not None and not self.is_in(row):
+            text = f"{owner}: the row {keys} has no list {self.name}, so it belongs to something else"
+            raise DerivedDataMismatch(text)
+        return {} if row is None else self.entries(row)
 
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""

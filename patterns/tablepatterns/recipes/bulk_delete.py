@@ -93,13 +93,9 @@ class BulkDelete(Pattern[Account_co]):
         :param where: any filter; with key fields, a further condition on the entities of the range
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param retry_for: the seconds to keep retrying a transaction when others write shared rows
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page with a report, whose `token` resumes from there
-        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
-            returns the set
         :raises BadInput: there is neither a filter nor a field
 
-        The other parameters and errors are those of `EntitySet.range`.
+        The other parameters are those of `tablepatterns.jobs.backfill`, the other errors those of `EntitySet.range`.
         """
         own_where, key_fields = via_and_fields(where, key, fields)
         call = partial(_delete, where=own_where, key=key_fields, allow=allow, retry_for=retry_for)

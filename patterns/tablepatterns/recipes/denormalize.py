@@ -51,12 +51,9 @@ class CopiedFields(Copies):
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 
-    Consistency: in the same partition, the copies change in one transaction with their source. In another table they
-    are eventually consistent; see docs/protocols/intents.md. A change that would refer to an entity that does not exist
-    is rejected. When the source is deleted, its copies are removed.
-
-    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both, as
-    above. Values that callers give for the copies are ignored. Indexes of the departments cannot include the copies.
+    Consistency: in the same partition, the copies change in one transaction with their source, elsewhere eventually. A
+    change that would refer to an entity that does not exist is rejected. Writes made without the two sets are not
+    copied, and values that callers give for the copies are ignored. More: docs/patterns/denormalize.md.
 
     Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
     that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table

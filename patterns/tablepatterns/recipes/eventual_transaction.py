@@ -43,10 +43,8 @@ class EventualTransaction(Pattern[Account_co]):
     [223]
 
     Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the
-    poison queue with the step and the reason. There is no isolation, and nothing is undone when a step fails for good.
-
-    A step may run twice, even in two workers at once. So each must be idempotent, as insert-or-replace and
-    delete-if-exists are.
+    poison queue with the step and the reason. Each step must be idempotent: it may run twice, even in two workers at
+    once. Nothing is undone when a step fails for good. More: docs/workers.md.
 
     Cost: a worker takes two requests of the queue, to receive and to delete the message, and the cost of the steps;
     with `remember` another after each step but the last.

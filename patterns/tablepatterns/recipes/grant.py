@@ -187,11 +187,9 @@ def grant(
     >>> [note["Text"] for note in phone.scan()]
     ['by ann']
 
-    The range is exactly that of `EntitySet.range`. No repr shows a token.
-
-    A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. A client
-    that may write can put any row in the range, of any shape. Keys in which U+FFFF follows the end of a prefix are left
-    out.
+    The range is exactly that of `EntitySet.range`; keys in which U+FFFF follows the end of a prefix are left out. A
+    client that may write can put any row in the range. A token cannot be revoked unless you name a `policy`: let it
+    expire soon. No repr shows a token. More: docs/patterns/grant.md.
 
     Cost: no storage transaction.
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from ..argument_types import checked
 from ..entity import Entity, storable
-from ..entity_set.blob_rows import BlobRows
 from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
-from ..errors import BadDesign, DerivedDataMismatch
+from ..errors import BadDesign, BadInput, BlobChanged, EntityChanged
+from ..filters import Filter
 from ..key import Key
 from ..recipe import Account
+from ..sdk.container import ABSENT, Container
 from ..sdk.operation import Operation
+from ..sdk.table import Page
 
 
 class IndexEntity(Lists):
@@ -32,14 +34,10 @@ class IndexEntity(Lists):
     >>> [employee["EmployeeId"] for employee in employees.find_all(by_name, Department="Sales", LastName="Jones")]
     [152, 223]
 
-    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, where it
-    lists their RowKeys in order, or with that PartitionKey elsewhere, where it lists both keys.
-
-    Consistency: in the partition, the list changes in one transaction with the entity. In a table or in blobs, lists
-    are eventually consistent; see docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one
-    that no longer has the value.
-
-    Writers of one list contend with each other, and a row holds some 20,000 keys. Spread the list, or keep it in blobs.
+    Consistency: in the partition, the list of a value changes in one transaction with the entity; in a table or in
+    blobs, lists are eventually consistent. `find_all` reads the entities too, so it never returns one that no longer
+    has the value. Writers of one list contend with each other, and a row holds some 20,000 keys: spread the list, or
+    keep it in blobs. The rows: docs/patterns/index_entities.md.
 
     Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
     another table `insert` 4 table + 2 queue transactions, equivalent to 26 table operations; `replace` 6 table + 2
@@ -115,7 +113,7 @@ class IndexEntity(Lists):
         return [] if old == new else [*old, *new]
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        entries = self.entries_in(keys, row)
+        entries = self.key_list.stored_entries(self.name, keys, row)
         belongs = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if belongs == (primary.row in entries):
             return None
@@ -129,18 +127,6 @@ class IndexEntity(Lists):
         keys = keys_of(row)
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
         return list(self.key_list.entries(row)) if is_one else None
-
-    def entries_in(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
-        """Return the keys that a row lists, without notes.
-
-        :raises DerivedDataMismatch: the row is not a list
-        """
-        if row is None:
-            return {}
-        if not self.key_list.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
-            raise DerivedDataMismatch(text)
-        return self.key_list.entries(row)
 
     def _list_operation(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.key_list.properties(keys[0], entries)
@@ -176,3 +162,77 @@ def _default(primary: Key, fields: tuple[str, ...], *, is_eventual: bool, spread
     if is_eventual:
         return Key(text, f"ids{part}", max_units=primary.max_units)
     return Key(primary.partition_template, text + part, max_units=primary.max_units)
+
+
+_TYPE: Final = "text/plain; charset=utf-8"
+
+
+class BlobRows:
+    """Rows as block blobs named `PartitionKey/RowKey`, for lists that are too long for an entity.
+
+    Keys cannot contain a `/`. A blob has one line for each entry of the property `text`, which separates them by `/`.
+    """
+
+    is_unfiltered: Final = True
+
+    def __init__(self, account: Account, container: str, text: str) -> None:
+        self._account = account
+        self._blobs: Container = account.container(container)
+        self._text = text
+
+    @property
+    def name(self) -> str:
+        return self._blobs.name
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Read one row by its keys, or None. Cost: 1 transaction."""
+        try:
+            blob = await self._blobs.read(f"{partition_key}/{row_key}")
+        except BlobChanged as error:
+            raise _changed_error((partition_key, row_key), error) from error
+        if blob is None:
+            return None
+        content, etag = blob
+        text = content.decode("utf-8").strip("\n").replace("\n", "/")
+        row = Entity({"PartitionKey": partition_key, "RowKey": row_key, self._text: text})
+        row.etag = etag
+        return row
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows, ordered by blob name. Cost: 1 transaction per row, and those that list the blobs.
+
+        :param token: the name of the last blob of the previous page
+        """
+        if where is not None:
+            raise BadInput("where", where, "blobs have no filters", "leave it out")
+        names: list[str] = []
+        more = False
+        async for blob in self._blobs.blobs():
+            if "/" not in blob.name or (token is not None and blob.name <= token):
+                continue
+            if len(names) == size:
+                more = True
+                break
+            names.append(blob.name)
+        rows = await self._account.gather(*(self.get(*name.split("/", 1)) for name in names), independent=True)
+        return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction."""
+        (operation,) = operations
+        name = "/".join(operation.key)
+        row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+        try:
+            if operation.kind == "delete":
+                await self._blobs.delete(name, etag=operation.etag)
+                return [row]
+            content = str(operation.entity[self._text]).replace("/", "\n") + "\n"
+            etag = ABSENT if operation.kind == "insert" else operation.etag
+            row.etag = await self._blobs.upload(name, content.encode("utf-8"), etag=etag, content_type=_TYPE)
+        except BlobChanged as error:
+            raise _changed_error(operation.key, error) from error
+        return [row]
+
+
+def _changed_error(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
+    return EntityChanged(f"the blob of the row {keys} changed since it was read; read it again and retry", error)

@@ -29,12 +29,8 @@ class InterPartitionIndex(Index, Generic[K]):
     >>> [employee["Email"] for employee in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
-    If copies and primaries share a table, begin the PartitionKey of the copies with a prefix. If several entities may
-    have the same value, append the primary's key to the RowKey, or make the index unique.
-
-    Consistency: eventual; see docs/protocols/intents.md. Until the writer or a worker has updated a copy, a reader may
-    see the old one, or none. An entity that was read from a copy can be written back; the write is rejected if the
-    primary has changed.
+    Consistency: eventual. Until the writer or a worker has updated a copy, a reader may see the old one, or none. How
+    this works, and how to choose the key of the copies: docs/patterns/inter_partition_index.md.
 
     Uniqueness: with `unique=True`, a second entity with the same key raises `DuplicateIndexValue`, and nothing is
     written. Otherwise the first entity keeps the copy, and `verify` reports the other.

@@ -30,11 +30,9 @@ class IntraPartitionIndex(Index, Generic[K]):
     >>> [employee["Email"] for employee in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
-    The copies share the primary's PartitionKey. Their RowKey begins with a prefix of its own; what follows it is the
-    sort order. If several entities may have the same value, append the primary's key.
-
     Consistency: copies and primary change in one entity group transaction, so readers never see them differ. Rows that
-    other programs write without the set are not indexed. The Cosmos DB Table API does not sort results.
+    other programs write without the set are not indexed. How to choose the key of the copies:
+    docs/patterns/intra_partition_index.md.
 
     Uniqueness: a copy is written with *insert*, so its key is unique. A second entity with the same key raises
     `DuplicateIndexValue`; nothing is written. An entity in which a field of the key is None has no copy.

@@ -37,14 +37,8 @@ class LogTail(EntitySet[Account_co, E]):
     >>> [claim["Amount"] for claim in claims.latest(2, Employee="000223")]
     [30.0, 20.0]
 
-    The RowKey is an inverted tick count, so a later instant has a smaller key, and an id that separates entries with
-    the same instant: `2519936321679999999_4f8c...`.
-
     Consistency: entries never overwrite each other. If a response is lost, retrying the append does not add the entry
-    twice.
-
-    All writes of a partition go to its beginning, so divide busy logs into more partitions. Accounts of the Cosmos DB
-    Table API, which does not sort by key, are rejected.
+    twice. The key, and how to spread the writes: docs/patterns/log_tail.md.
 
     Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
     partition; `between` 1 per page of up to 1,000.

@@ -61,14 +61,12 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     >>> [employee["EmployeeId"] for employee in staff.children_of(Department="Sales")]
     [223]
 
-    Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
-    indexes. The two types share a partition, where their RowKeys have different prefixes, or not; `shares_partition`
-    says which.
+    Each child has the fields of the parent's key, which make the PartitionKey of the children, or of one of their
+    indexes. The two types may share a partition, where their RowKeys have different prefixes.
 
     Consistency: in one partition, parent and child can change in one transaction: give the children a `Summary` whose
     row is the parent's, or commit both with an `EntityGroupTransaction`. Nothing prevents deleting a parent that has
-    children, or inserting a child without a parent. `family` reads with two requests, so its result may mix two
-    instants.
+    children, or inserting a child without a parent. More: docs/patterns/one_to_many.md.
 
     Cost: `parent_of` 1 storage transaction; `children_of` 1 per page of up to 1,000; `family` both, sent together.
 

@@ -1,25 +1,45 @@
-"""Move an entity to another partition by changing its key, without losing it on the way."""
+"""Move an entity to another partition by changing its key, without losing it on the way.
+
+The entity always exists under at least one key, and in the end under exactly one. First it is marked with its new key,
+so that a second move is rejected. Then a copy is inserted, and the original is deleted if it has not changed since.
+Last, the mark of the copy is removed. After a crash, another process finds the mark or the copy and continues there.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Mapping
-from typing import Any, Generic, cast
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final, Generic, cast
 from uuid import uuid4
 
-from ..argument_types import checked
+from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import E
-from ..entity_set.derived import Index
+from ..entity_set.derived import Index, Keys
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
-from ..entity_set.moves import MOVING_TO
-from ..entity_set.safe_move import Relocation, Route, check_arrived
-from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, EntityAlreadyExists, EntityChanged, EntityNotFound
+from ..entity_set.moves import MOVED_FROM, MOVING_TO
+from ..errors import (
+    NOT_SHOWN,
+    BadDesign,
+    BadInput,
+    BadMessage,
+    DerivedDataMismatch,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
-from ..retry import RETRY_FOR, contended
+from ..retry import RETRY_FOR, Overtaken, contended
+from ..typed_json import encoded
 
 
 class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
@@ -37,8 +57,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     >>> employees.get(Department="Sales", EmployeeId=223) is None
     True
 
-    While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` with this object
-    as its handler completes interrupted moves.
+    A `Worker` with this object as its handler completes interrupted moves.
 
     Consistency: the entity is always in at least one of the two places, and once `move` has returned in the new one
     only. If a process crashes at any point, draining the queue leaves it in one place, with the changes that others
@@ -68,6 +87,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_not_moved(entity_set, "PartitionMove")
+        check_least("lease", lease, 1, BadDesign)
         table = entity_set.table.name
         self.entity_set: EntitySet[Account] = entity_set.without_model()
         self._models = adapter_or_none(entity_set)
@@ -75,9 +95,6 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         self.kind = f"move {table}" if kind is None else kind
         self.lease = lease
         self._messages = entity_set.account.queue(self.queue)
-        if lease < 1:
-            rule = "it must be at least 1 second"
-            raise BadDesign("lease", lease, rule, "use twice the time that a request may take")
         # An index without any field of the key could not follow any move
         _check_indexes(self.entity_set, entity_set.key.fields)
 
@@ -151,7 +168,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
         """
         entity_set = bound_async(self.entity_set)
-        await self._relocated(Relocation(entity_set, lease, self._asked_for(lease)), None, RETRY_FOR)
+        await self._relocated(Relocation(entity_set, lease, self._route_of(lease)), None, RETRY_FOR)
 
     async def _claim(self, entity: Entity, route: Route, lease: Lease, retry_for: float) -> None:
         """Mark the entity with its new key."""
@@ -178,7 +195,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         if origin[0] == goal[0]:
             rule = "the partition stays the same"
             raise BadInput("move", fields, rule, "use EntitySet.rename, or give another partition")
-        check_arrived(entity)
+        _check_arrived(entity)
         if (claim := entity.get(MOVING_TO)) is not None:
             route = Route.claimed(origin, claim)
             if route.goal != goal:
@@ -187,10 +204,11 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
             return route
         changed_names = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
         _check_indexes(self.entity_set, changed_names)
-        self.entity_set.table.check_new_key(goal)
+        # Rejects what the set cannot insert, such as an entity in the wrong bucket of a `PartitionSpread`
+        self.entity_set.inserting({**entity, **fields})
         return Route(uuid4().hex, origin, goal)
 
-    def _asked_for(self, lease: Lease) -> Route:
+    def _route_of(self, lease: Lease) -> Route:
         body, key = lease.work.body, self.entity_set.key
         match body:
             case {"id": str(name), "from": [str(a), str(b)], "to": [str(c), str(d)]} if key.matches(
@@ -213,3 +231,160 @@ def _check_indexes(entity_set: EntitySet[Account], changed_names: Collection[str
         if index.shape(entity_set.key).include is not None:
             rule = "its row has the same key before and after the move, so it would not be updated at the end"
             raise BadDesign("index", index.name, rule, "include all properties, or add a field that changes to its key")
+
+
+_MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Route:
+    """The old and the new keys of an entity that is being moved."""
+
+    id: str
+    origin: Keys
+    goal: Keys
+
+    @property
+    def claim(self) -> str:
+        """The value of the entity's mark during the move."""
+        return json.dumps([self.id, *self.goal])
+
+    @classmethod
+    def claimed(cls, origin: Keys, claim: object) -> Route:
+        try:
+            match json.loads(claim) if isinstance(claim, str) else None:
+                case [str(name), str(partition_key), str(row_key)]:
+                    return cls(name, origin, (partition_key, row_key))
+                case _:
+                    raise ValueError(claim)
+        except (ValueError, RecursionError):
+            raise _not_a_mark(MOVING_TO, claim) from None
+
+
+def _check_arrived(entity: Mapping[str, Any]) -> None:
+    """Reject an entity whose previous move is not complete."""
+    mark = entity.get(MOVED_FROM)
+    if mark is None:
+        return
+    if not isinstance(mark, str) or not _MARK.fullmatch(mark):
+        raise _not_a_mark(MOVED_FROM, mark)
+    rule = "its move to this partition has not finished"
+    raise BadInput(MOVED_FROM, mark, rule, "let a worker finish it, and read the entity again")
+
+
+def _not_a_mark(name: str, value: object) -> BadInput:
+    return BadInput(name, value, "a move stores its state under this name", "rename the property")
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """The attempts of one process to move an entity while it holds the message's lease."""
+
+    entities: EntitySet[Account]
+    lease: Lease
+    route: Route
+
+    async def attempt(self, claimed: Entity | None = None) -> Entity | None:
+        """Complete the move, whatever its state, and return the moved entity; `claimed` is the marked one, if read."""
+        source = claimed or await self._get(self.route.origin)
+        if source is None or source.get(MOVING_TO) != self.route.claim:
+            return await self.arrive(await self._get(self.route.goal))
+        await self.lease.renew_if_due()
+        copied, is_new = await self.copy(source)
+        await self.lease.renew_if_due()
+        try:
+            await self.leave(source)
+        except Overtaken:
+            if is_new:
+                await self._take_back(copied)
+            raise
+        return await self.arrive(copied)
+
+    async def copy(self, source: Entity) -> tuple[Entity, bool]:
+        """Return the copy, and whether this attempt inserted it."""
+        try:
+            return await self.entities.insert(self._copy_of(source)), True
+        except EntityAlreadyExists as refused:
+            copied = await self._get(self.route.goal)
+            if copied is None and not isinstance(refused, DuplicateIndexValue):
+                raise Overtaken from refused
+            if copied is None or not self._is_ours(copied):
+                await self._give_up(source)
+                raise
+        return await self._brought_up_to_date(source, copied), False
+
+    async def leave(self, source: Entity) -> None:
+        """Delete the entity under its old key if it has not changed since it was copied."""
+        try:
+            await self.entities.delete(source)
+        except (EntityChanged, EntityNotFound) as error:
+            raise Overtaken from error
+
+    async def arrive(self, copied: Entity | None) -> Entity | None:
+        """Remove the mark from the copy."""
+        if copied is None or not self._is_ours(copied):
+            return copied
+        del copied[MOVED_FROM]
+        with suppress(EntityNotFound):
+            return await self._replaced(copied)
+        return None
+
+    async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
+        known_digest = copied[MOVED_FROM].partition(" ")[2]
+        if self._digest(source) != known_digest:
+            if self._digest(copied) != known_digest:
+                text = f"the entity {self.route.origin} was changed while it moved, and so was its copy "
+                hint = "nothing was overwritten; write what is right to the copy, or delete it"
+                raise DerivedDataMismatch(f"{text}{self.route.goal}; {hint}")
+            new_copy = self._copy_of(source)
+            copied.clear()
+            copied.update(new_copy)
+        # Written even if it is the same: its new ETag keeps the attempt that inserted it from taking it back
+        with suppress(EntityNotFound):
+            return await self._replaced(copied)
+        raise Overtaken
+
+    async def _take_back(self, copied: Entity) -> None:
+        """Delete a copy that was inserted after another attempt had completed the move, or before a change."""
+        with suppress(EntityChanged, EntityNotFound):
+            await self.entities.delete(copied)
+
+    async def _give_up(self, source: Entity) -> None:
+        del source[MOVING_TO]
+        with suppress(EntityNotFound):
+            await self._replaced(source)
+
+    async def _replaced(self, entity: Entity) -> Entity:
+        try:
+            return await self.entities.replace(entity)
+        except EntityChanged as error:
+            raise Overtaken from error
+
+    async def _get(self, keys: Keys) -> Entity | None:
+        return await self.entities.get(**self.entities.key.parse(*keys))
+
+    def _copy_of(self, source: Entity) -> dict[str, Any]:
+        mark = f"{self.route.id} {self._digest(source)}"
+        return {**self._content(source), **self.entities.key.parse(*self.route.goal), MOVED_FROM: mark}
+
+    def _is_ours(self, copied: Entity) -> bool:
+        return str(copied.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
+
+    def _digest(self, entity: Mapping[str, Any]) -> str:
+        digest = sha256()
+        for name, value in sorted(self._content(entity).items()):
+            digest.update(sha256(_spelled(name, value)).digest())
+        return digest.hexdigest()
+
+    def _content(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an entity without its key and its marks."""
+        apart = {MOVING_TO, MOVED_FROM, *self.entities.key.fields}
+        return {name: value for name, value in entity.items() if value is not None and name not in apart}
+
+
+def _spelled(name: str, value: Any) -> bytes:
+    """Return a property as bytes. With mappings, a value may exceed the limits of a stored property."""
+    if isinstance(value, (str, bytes)):
+        content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+        return f"{name} {type(value).__name__} ".encode() + content
+    return encoded(("", ""), {name: value})

@@ -15,11 +15,12 @@ from ..argument_types import check_least
 from ..edm import Ticks
 from ..entity import Entity
 from ..errors import BadDesign, BadInput, BadKey, TableBeingDeleted
-from ..sdk.errors import code_of
+from ..sdk.errors import Ignored, code_of
 from ..sdk.operation import Operation
 from ..sdk.page_token import EntityPage, PageQuery
 from ..sdk.table import Table
 
+_BEING_DELETED: Final = "TableBeingDeleted"
 _EARLIEST: Final = datetime.min.replace(tzinfo=timezone.utc)
 _STEPS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 _LABELS: Final = {
@@ -88,10 +89,8 @@ class Period(Enum):
         if self is Period.WEEK:
             year, week, _ = start.isocalendar()
             return f"{year:04d}W{week:02d}"
-        month = f"{start.year:04d}{start.month:02d}"
-        if self is Period.MONTH:
-            return month
-        return f"{month}{start.day:02d}" + (f"{start.hour:02d}" if self is Period.HOUR else "")
+        length = {Period.HOUR: 10, Period.DAY: 8, Period.MONTH: 6}[self]
+        return f"{start.year:04d}{start:%m%d%H}"[:length]
 
     def parse(self, label: str) -> datetime | None:
         """Return the start of a label's period, or None if it is not a label of this kind.
@@ -188,7 +187,7 @@ class PeriodTable(Table):
         try:
             return await super().create()
         except HttpResponseError as error:
-            if not _being_deleted(error):
+            if code_of(error) != _BEING_DELETED:
                 raise
             raise self._error(error) from error
 
@@ -201,41 +200,28 @@ class PeriodTable(Table):
             if code_of(error) == "TableNotFound":
                 # If the period has expired and was dropped in between, that is the error to report
                 self._check(())
-            if not _being_deleted(error) or isinstance(error, TableBeingDeleted):
+            if code_of(error) != _BEING_DELETED or isinstance(error, TableBeingDeleted):
                 raise
             raise self._error(error) from error
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        try:
+        with Ignored(_BEING_DELETED):
             return await super().get(partition_key, row_key, select)
-        except HttpResponseError as error:
-            if not _being_deleted(error):
-                raise
-            return None
+        return None
 
     async def read_page(self, query: PageQuery) -> EntityPage:
-        try:
+        with Ignored(_BEING_DELETED):
             return await super().read_page(query)
-        except HttpResponseError as error:
-            if not _being_deleted(error):
-                raise
-            return EntityPage((), None)
+        return EntityPage((), None)
 
     async def drop(self) -> None:
         self._check_drop()
-        try:
+        with Ignored(_BEING_DELETED):
             await super().drop()
-        except HttpResponseError as error:
-            if not _being_deleted(error):
-                raise
 
     def _error(self, error: HttpResponseError) -> TableBeingDeleted:
         text = f"the table {self.name!r} is being deleted. Nothing was written; write to the table of another period"
         return TableBeingDeleted(text, error)
-
-
-def _being_deleted(error: HttpResponseError) -> bool:
-    return code_of(error) == "TableBeingDeleted"
 
 
 def slots_before(period: Period, points: int, count: int, until: datetime) -> list[tuple[datetime, range]]:

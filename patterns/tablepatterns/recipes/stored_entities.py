@@ -6,14 +6,16 @@ Maintenance of large values and of encryption keys uses this, since it depends o
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ..edm import ordinal
 from ..entity import Entity
 from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import mappings_of, primary_keys, primary_layout
+from ..entity_set.mapping import PropertyMapping
 from ..entity_set.range_query import bounding_range, range_filter, rows_at_once
+from ..errors import BadDesign
 from ..filters import Filter, prop
 from ..key import Key
 from ..limits import SYSTEM_PROPERTIES
@@ -23,6 +25,7 @@ from .wide_entity.wide_entity import PART, WideEntity, part_key
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
 AnySet: TypeAlias = EntitySet[Account, Any] | WideEntity[Account, Any]
+MappingT = TypeVar("MappingT", bound=PropertyMapping)
 
 
 class StoredEntities:
@@ -117,6 +120,15 @@ class _Parts(StoredEntities):
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
         value = stored(*key, await self.rows_of(key, names), is_whole=False)
         return value.fields if value.parts else None
+
+
+def mapping_of(entity_set: AnySet, kind: type[MappingT], name: str) -> MappingT:
+    """Return the mapping of a set that is of this kind; reject a set that has none."""
+    for mapping in mappings_of(entity_set).mappings:
+        if isinstance(mapping, kind):
+            return mapping
+    rule = f"it has no mapping for {name}"
+    raise BadDesign("entity_set", entity_set.table.name, rule, f"give it {kind.__name__}")
 
 
 def entity_rows(entity_set: AnySet) -> StoredEntities:

@@ -32,14 +32,10 @@ class Summary(Totals):
     >>> employees.totals(staff, Department="Sales")
     {'EmployeeCount': 2, 'Payroll': Int64(9000)}
 
-    There is one row per group, named by fields of its entities. In the partition it may be the row of another entity,
-    such as the department itself: only the summary's own properties are written.
-
     Consistency: in the partition, counts and sums change in one transaction with the entity, so they are always exact.
-    Elsewhere they are eventually consistent, and each entity is counted once; see docs/protocols/intents.md.
-
-    Only whole numbers are added. In the partition, the summary does not know entities that are older than it or were
-    changed without the set; `recount` adds them. Indexes of an entity with totals must exclude them.
+    Elsewhere they are eventually consistent, and each entity is counted once. In the partition, the row may be that of
+    another entity, and entities that are older than the summary are added by `recount`. Only whole numbers are added.
+    More: docs/patterns/summary.md.
 
     Cost: in the partition one more point query for each group that a write changes, and nothing if it changes none. In
     another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, equivalent to 26 table
@@ -138,10 +134,7 @@ class Summary(Totals):
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        if row is not None and not self.key_list.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
-            raise DerivedDataMismatch(text)
-        entries = {} if row is None else self.key_list.entries(row)
+        entries = self.key_list.stored_entries(self.name, keys, row)
         before = dict(entries)
         entries.pop(primary.row, None)
         addition = self.part(primary.key, primary.fields).get(keys)

@@ -73,12 +73,9 @@ class Worker(Pattern[Account_co]):
     >>> welcomed
     ['Jones']
 
-    Consistency: a message is processed at least once, and is never lost. A failed one is retried after a delay that
-    doubles each time; after `max_deliveries`, or at once if it cannot be read or its handler raises `BadMessage`, it is
-    moved to the poison queue, with the reason. Handlers must be idempotent: messages may be processed twice, and out of
-    order. More: docs/workers.md.
-
-    On the in-memory engine `run` moves the clock while it is idle: use `run_once` or `drain` there.
+    Consistency: a message is processed at least once, and is never lost. One that fails `max_deliveries` times is moved
+    to the poison queue, with the reason. Handlers must be idempotent: messages may be processed twice, and out of
+    order. Retries, leases, and how to run it: docs/workers.md.
 
     Cost: a check of an empty queue 1 queue transaction, equivalent to 11 table operations. A message takes two of the
     queue, to receive and to delete it, and its work: with two steps of one table transaction each `run_once` 2 table +

@@ -83,9 +83,6 @@ class Table:
         """The table's name, as given."""
         return str(self._client.table_name)
 
-    def check_new_key(self, keys: tuple[str, str]) -> None:
-        """Reject the PartitionKey and RowKey of a new entity that a pattern would not find; here, none."""
-
     async def create(self) -> bool:
         """Create the table; return False if it existed already. Cost: 1 transaction.
 

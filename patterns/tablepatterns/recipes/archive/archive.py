@@ -1,22 +1,6 @@
 """Archive inactive entities in another table or in blobs, and restore them, without losing any.
 
-The entity is read, its copy is inserted, and then the original is deleted, on condition of the version that was read.
-So it is always in at least one store, and no concurrent change is lost. After a crash, the next worker finds the copy
-and continues. Two more rules apply if workers overlap:
-
-- An existing copy is overwritten only if it was read before the original was last found unchanged. So a late worker
-  with an old read cannot overwrite what another worker has moved since.
-- An existing copy is always overwritten, even with equal values, which gives it a new version. So a worker that moves
-  the entity back and has read the old version cannot delete the copy that this move relies on.
-
-With children, the parent is copied, then each child is moved, then the original parent is deleted. So a child always
-has its parent in the same place, unless it is inserted during the move. Two more rules apply for that:
-
-- After the parent is deleted, the children are listed again until there are none, so children inserted since the first
-  listing are moved too.
-- A worker that has moved a child after that checks whether the parent has come back, and starts again if it has. The
-  worker in the other direction copies the parent before it lists the children. So either that worker finds the child,
-  or this one finds the parent, and a late worker cannot split a family between both places.
+The steps, and the rules that keep overlapping workers from losing an entity, are in docs/patterns/archive.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
 from itertools import islice
-from types import TracebackType
 from typing import Final, TypeAlias, cast
 from uuid import UUID, uuid4
 
@@ -29,13 +28,10 @@ _DELETED_TOGETHER: Final = 100
 
 
 class BlobLog(Pattern[Account_co]):
-    r"""Keep log data in blobs, and read it by time span and level.
+    """Keep log data in blobs, and read it by time span and level.
 
     Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
     time make one hot partition, and keys by source make each such read a scan.
-
-    A blob, such as `queue/2014/07/31/1800/000001.log`, holds entries of one hour, and has their time span and levels in
-    its metadata. A line is an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect
@@ -260,20 +256,13 @@ class BlobLog(Pattern[Account_co]):
     def __enter__(self: BlobLog[BlockingAccount]) -> BlobLog[BlockingAccount]:
         return self
 
-    def __exit__(
-        self: BlobLog[BlockingAccount],
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self: BlobLog[BlockingAccount], *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> BlobLog[Account_co]:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await cast("BlobLog[Account]", bound_async(self)).close()
 
 
@@ -300,8 +289,7 @@ class BlobLogHandler(logging.Handler):
     handler writes, are left out. Errors go to `handleError`, as in `logging`, and are never raised.
 
     Records below `flush_level`, and those of a failed write, wait in the buffer for the next write; `logging.shutdown`,
-    which Python calls at exit, writes it. If threads must not wait for the network, put a
-    `logging.handlers.QueueHandler` in front.
+    which Python calls at exit, writes it. If threads must not wait, put a `QueueHandler` of `logging` in front.
 
     Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
 

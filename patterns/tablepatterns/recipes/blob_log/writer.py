@@ -181,9 +181,7 @@ class Segments:
             fitting = [
                 segment for segment in self._idle if segment.name.hour == block.hour and segment.last <= block.first
             ]
-            if not fitting:
-                return None
-            segment = max(fitting, key=lambda segment: segment.last)
+            segment = max(fitting, key=lambda segment: segment.last, default=None)
             self._idle = [idle_segment for idle_segment in self._idle if idle_segment is not segment]
         return segment
 

@@ -152,13 +152,9 @@ class EncryptedProperties(PropertyMapping):
     >>> type(stored["Salary"]), type(stored["Ssn"])
     (<class 'bytes'>, <class 'bytes'>)
 
-    Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
-    key-encryption key, in the property `EncryptedWith`. Values keep their types; indexes copy the ciphertext. If a
-    ciphertext was moved, altered or removed, reading raises `DecryptionFailed`, without showing plaintext.
-
-    Look up encrypted values with a blind index, which reveals which entities have equal values. `merge` is rejected. A
-    plain value in a declared property is accepted unless `require` is set. What encryption does not hide:
-    docs/patterns/encrypted_properties.md.
+    Values keep their types; indexes copy the ciphertext. If a ciphertext was moved, altered or removed, reading raises
+    `DecryptionFailed`, without showing plaintext. `merge` is rejected. Encrypted values are found by a blind index,
+    which reveals which entities have equal values. More: docs/patterns/encrypted_properties.md.
 
     Cost: no storage transactions. One operation of the key per entity written or read, two if a large value stays in
     its blob, which are requests for a key in a vault. A property takes 33 bytes more than its value in UTF-8, and

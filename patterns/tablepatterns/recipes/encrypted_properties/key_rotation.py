@@ -12,10 +12,10 @@ from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import check_not_moved, mappings_of
+from ...entity_set.internals import check_not_moved
 from ...entity_set.mapping import Fields
 from ...entity_set.named_table import named_like
-from ...errors import BadDesign, DecryptionFailed, EntityNotFound
+from ...errors import DecryptionFailed, EntityNotFound
 from ...jobs.ranges import PageReader, SelectedRows
 from ...jobs.walk import Mark, TablePage, Walk, WalkReport, read_pages
 from ...jobs.workers import Workers
@@ -23,7 +23,7 @@ from ...limits import MAX_PAGE_ENTITIES
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
-from ..stored_entities import StoredEntities, entity_rows
+from ..stored_entities import StoredEntities, entity_rows, mapping_of
 from ..wide_entity.wide_entity import WideEntity
 from .encrypted_properties import ENCRYPTED_WITH, EncryptedProperties, Header
 
@@ -80,13 +80,7 @@ class KeyRotation(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_not_moved(entity_set, "KeyRotation")
-        encryptions = [
-            mapping for mapping in mappings_of(entity_set).mappings if isinstance(mapping, EncryptedProperties)
-        ]
-        if not encryptions:
-            rule = "it has no mapping for encrypted properties"
-            raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")
-        (self.encrypted,) = encryptions
+        self.encrypted = mapping_of(entity_set, EncryptedProperties, "encrypted properties")
         self.entity_set = entity_set.without_model()
         self.max_concurrency = max_concurrency
 
@@ -102,17 +96,14 @@ class KeyRotation(Pattern[Account_co]):
     ) -> RotationProgress:
         """Read all entities, and re-encrypt those that are not current.
 
-        :param resume: the token of an interrupted rotation
-        :param progress: called after each page of the table, with a token that resumes from there
         :param max_per_second: how many entities to rewrite a second, evenly spaced; None for no limit
-        :param retry_for: the seconds to keep retrying an entity while others write it
-        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
-            returns the set
         :raises BadInput: `max_per_second` is not above zero
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises TooMuchContention: another writer was faster during every attempt
         :raises BadToken: the token is not of a rotation of this set
+
+        The other parameters are those of `tablepatterns.jobs.backfill`.
         """
         check_retry_for(retry_for)
         pool, rows = Pool(self.account, max_per_second, self.max_concurrency), self._rows

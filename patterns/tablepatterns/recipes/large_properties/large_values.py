@@ -14,8 +14,8 @@ from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_read_from, mappings_of, stored_form
-from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
+from ...entity_set.internals import adapter_or_none, check_read_from, stored_form
+from ...errors import BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...filters import Filter
 from ...jobs.walk import TablePage, Walk, WalkReport
 from ...jobs.workers import Workers
@@ -23,7 +23,7 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT, BlobFacts
 from ...sdk.table import Page
-from ..stored_entities import StoredEntities, entity_rows
+from ..stored_entities import StoredEntities, entity_rows, mapping_of
 from ..wide_entity.wide_entity import WideEntity
 from .large_properties import ORPHAN, BlobName, LargeProperties, linked
 
@@ -117,13 +117,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        large_mappings = [
-            mapping for mapping in mappings_of(entity_set).mappings if isinstance(mapping, LargeProperties)
-        ]
-        if not large_mappings:
-            rule = "it has no mapping for large properties"
-            raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
-        (self.large,) = large_mappings
+        self.large = mapping_of(entity_set, LargeProperties, "large properties")
         self.entity_set = entity_set.without_model()
         self._models = adapter_or_none(entity_set)
         self.container = self.account.container(self.large.container)

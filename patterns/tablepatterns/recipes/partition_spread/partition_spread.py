@@ -61,13 +61,12 @@ class PartitionSpread(SetCalls[Account_co, E]):
     [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
 
     The PartitionKey is your template after `{Bucket:02d}_`. The bucket is a hash of key fields: a point query still
-    finds an entity, and keys stay unique. Every entity has it as a field.
+    finds an entity, and keys stay unique. Every entity has it as a field. How to change the number of buckets:
+    docs/patterns/partition_spread.md.
 
-    Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings (PartitionKey
-    `_spread`); different ones raise `BadDesign` before any write, and a new entity in another bucket than its own
-    raises `BadKey`. A transaction cannot span buckets: set `by` to fields that entities which change together share.
-
-    To change the number of buckets, load what `scan` yields into another table with `BulkLoad`, each as `placed` there.
+    Consistency: reads return the entities of all buckets in RowKey order. The table stores its settings, and different
+    ones raise `BadDesign` before any write. A transaction cannot span buckets: set `by` to fields that entities which
+    change together share.
 
     It has the calls of an `EntitySet`, without the bucket. `page` needs the fields of `by`, and `query` and `scan`
     yield entities by bucket. If the set of `factory` has a model, the calls take and return instances, and `insert`
@@ -125,8 +124,8 @@ class PartitionSpread(SetCalls[Account_co, E]):
         check_unnamed(self.entity_set.table, "a partition spread")
         settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"
-        self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings, self._check_bucket)
-        self.entity_set.table = self._table
+        self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings)
+        self.entity_set.table, self.entity_set._place = self._table, self._place
 
     @checked
     def placed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,12 +142,16 @@ class PartitionSpread(SetCalls[Account_co, E]):
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
 
-    def _check_bucket(self, keys: tuple[str, str]) -> None:
-        """Reject a new entity in a bucket in which point queries do not look for it."""
-        fields = self.entity_set.key.found(*keys)
-        if fields is not None and fields[self.bucket] != (number := self.buckets.of(fields)):
+    def _place(self, fields: dict[str, Any]) -> None:
+        """Add the bucket of a new entity; reject one in which point queries do not look for it."""
+        number = self.buckets.of(fields)
+        if fields.setdefault(self.bucket, number) != number:
             rule = f"an entity with these values of {', '.join(self.buckets.by)} is looked for in bucket {number}"
             raise BadKey(self.bucket, fields[self.bucket], rule, "pass placed(entity)")
+
+    def _unplaced(self, fields: Mapping[str, Any]) -> Fields:
+        """Return the fields without the bucket, which the set adds."""
+        return {name: value for name, value in fields.items() if name != self.bucket}
 
     def without_model(self) -> PartitionSpread[Account_co]:
         """Return this spread without the model of its set, as `EntitySet.without_model` does."""
@@ -249,7 +252,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
     # ------------------------------------------------------------------ writes
 
     async def _create(self, entity: Mapping[str, Any], retry_for: float) -> E:
-        return cast("E", await self.entity_set._create(self.placed(entity), retry_for))
+        return cast("E", await self.entity_set._create(self._unplaced(entity), retry_for))
 
     async def _change(self, entity: Mapping[str, Any], changes: Fields | None, retry_for: float) -> E:
         return cast("E", await self.entity_set._change(entity, changes, retry_for))
@@ -258,7 +261,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         await self.entity_set._remove(entity, retry_for)
 
     async def _upsert(self, entity: Mapping[str, Any], retry_for: float, *, in_part: bool) -> E:
-        return cast("E", await self.entity_set._upsert(self.placed(entity), retry_for, in_part=in_part))
+        return cast("E", await self.entity_set._upsert(self._unplaced(entity), retry_for, in_part=in_part))
 
     async def _overwrite(self, entity: Mapping[str, Any], changes: Fields | None, etag: str, retry_for: float) -> E:
         return cast("E", await self.entity_set._overwrite(self.placed(entity), changes, etag, retry_for))
@@ -270,7 +273,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         return cast("E", await self.entity_set._rename(entity, self._renamed(entity, fields), retry_for))
 
     def _plan_insert(self, entity: Mapping[str, Any]) -> Write[E]:
-        return cast("Write[E]", self.entity_set._plan_insert(self.placed(entity)))
+        return cast("Write[E]", self.entity_set._plan_insert(self._unplaced(entity)))
 
     def _plan_change(self, entity: Mapping[str, Any], changes: Fields | None) -> Write[E]:
         return cast("Write[E]", self.entity_set._plan_change(entity, changes))
@@ -298,24 +301,13 @@ class SpreadTable(Table):
     process looks for an entity, or stores one, in a bucket where others do not expect it.
 
     :param key: the PartitionKey and RowKey of the settings; no other entity may have them
-    :param check_bucket: raises if no new entity may have a PartitionKey and RowKey
     """
 
-    def __init__(
-        self,
-        table: Table,
-        key: tuple[str, str],
-        settings: Mapping[str, int | str],
-        check_bucket: Callable[[tuple[str, str]], None],
-    ) -> None:
+    def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
         super().__init__(table._client, table._hook, table._requests)
         self._key = key
         self._settings = settings
-        self._check_bucket = check_bucket
         self._is_checked = False
-
-    def check_new_key(self, keys: tuple[str, str]) -> None:
-        self._check_bucket(keys)
 
     async def check(self) -> bool:
         """Return whether the settings are stored. Cost: 1 transaction, until they are."""
@@ -349,9 +341,6 @@ class SpreadTable(Table):
         await super().drop()
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        for operation in operations:
-            if operation.kind.startswith("insert"):
-                self.check_new_key(operation.key)
         await self.declare()
         return await super().submit(*operations)
 

@@ -61,8 +61,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     [30, 31]
 
     Each table holds one set, created by `factory`, and is named after the prefix and the period: `Logins20140731`. All
-    current writes go to one table, so start the PartitionKey with a field that spreads them. If the set is a
-    `DataSeries`, `of(moment)` sets and reads the points of one period, and `preceding` the last points across tables.
+    current writes go to one table, so start the PartitionKey with a field that spreads them.
 
     It has the calls of an `EntitySet` that read or write entities; for pages, transactions, lists and totals use
     `of(moment)`. The instant is among the fields of a key, and determines the table; `insert` sets it if it is missing.
@@ -70,19 +69,11 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     as they are stored, and must fit the model of the set.
 
     Consistency: an entity is written only to the table of its period. Expired periods, which depend only on the clock
-    and `retention`, reject writes and are skipped by reads; their table names are never reused. Other tables are never
-    touched. Writes without these sets, such as by an `EntityGroupTransaction`, are not checked.
+    and `retention`, reject writes and are skipped by reads. More: docs/patterns/period_tables.md.
 
     Cost in storage transactions: a write or `get` 1, and 2 more for the first write of a period; `drop` 1;
     `drop_expired`, `range`, `latest` and `search` 1 to list the tables (per 1,000), and that of each table. A time span
     within one period needs no list.
-
-    >>> from tablepatterns import DataSeries
-    >>> def hours(account, table):
-    ...     return DataSeries(account, table, Key("{Employee}", "hours"), 24, prefix="Hour", value_type=int)
-    >>> messages = PeriodTables(connect(), "Messages", Period.DAY, factory=hours, retention=timedelta(days=60))
-    >>> messages.is_kept(moment)
-    False
 
     :param account: the account of the tables
     :param table_prefix: the prefix of the tables' names: ASCII letters and digits, ending with a letter

@@ -12,18 +12,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Final
+from hashlib import blake2b
+from typing import Any, Final, cast
 
 from azure.core.exceptions import AzureError
 
+from ...argument_types import check_least
 from ...entity import Entity, without_none, write_ids_of
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import adapter_or_none
 from ...entity_set.shared_rows import with_keys
-from ...errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
+from ...errors import BadDesign, BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease, process_received
-from ...recipe import Account, Account_co, Pattern
+from ...recipe import Account, Account_co, Pattern, identity_of, is_sync
 from ...retry import RETRY_FOR, Overtaken
 from ...sdk.operation import ANY, Operation
 from .fence import fenced, under_lease
@@ -111,37 +114,65 @@ class State:
         return None if self.row is None else self.row.etag
 
 
+@dataclass(frozen=True)
+class RekeyStatus:
+    """The state of a move to new keys.
+
+    :param phase: the phase
+    :param is_verified: whether the copy is verified, and each write since has its copy
+    :param primary: the name of the primary table
+    :param copy: the name of the table of the copies; None once the move is committed
+    :param waiting: how many messages there are: changes in progress, or left to a worker
+    :param poison: how many messages could not be processed
+    :param left: once the move is committed, how many entities the old table still has, 1,000 at most, for `clean_up`
+    :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
+        use the new set without the move
+    """
+
+    phase: Phase
+    is_verified: bool
+    primary: str
+    copy: str | None
+    waiting: int
+    poison: int
+    left: int = 0
+    fenced_until: datetime | None = None
+
+
 class DualWriter(Pattern[Account_co]):
     """The two sets of a move, without their models, its phase and its messages; the parameters are those of `Rekey`."""
 
     def __init__(
         self,
-        account: Account_co,
-        old_set: EntitySet[Account_co],
-        new_set: EntitySet[Account_co],
+        old_set: EntitySet[Account_co, Any],
+        new_set: EntitySet[Account_co, Any],
         *,
         control: str,
-        name: str,
-        queue: str,
-        kind: str,
+        queue: str | None,
+        name: str | None,
         lease: int,
         refresh: float,
         max_pause: float,
         longest_stall: float,
     ) -> None:
-        super().__init__(account)
+        super().__init__(cast("Account_co", new_set.account))
+        check_least("lease", lease, 1, BadDesign)
+        for option, seconds in (("refresh", refresh), ("max_pause", max_pause), ("longest_stall", longest_stall)):
+            check_least(option, seconds, 0, BadDesign)
+        _check_sets(old_set, new_set)
+        self.name = name or _name_of(old_set, new_set)
+        self.queue = f"rekey-{self.name}" if queue is None else queue
+        self.kind = f"rekey {self.name}"
         self._last = _LastRead()
         self.longest_stall = longest_stall
         self.old_set: EntitySet[Account] = fenced(old_set, self._is_old_fenced)
         self.new_set: EntitySet[Account] = fenced(new_set, self._is_new_fenced)
-        self._control = account.table(control)
-        self._state_keys: Keys = ("rekey", name)
-        self.queue = queue
-        self.kind = kind
+        self._control = self.account.table(control)
+        self._state_keys: Keys = ("rekey", self.name)
         self.lease = lease
         self.refresh = refresh
         self.max_pause = max_pause
-        self._messages = account.queue(queue)
+        self._messages = self.account.queue(self.queue)
 
     # ------------------------------------------------------------------ the phase
 
@@ -377,3 +408,31 @@ class _LastRead:
 
     state: State = State()
     until: datetime | None = None
+
+
+def is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
+    is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
+    return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
+
+
+def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
+    """Reject two sets between which entities cannot be moved."""
+    if is_sync(old_set.account) != is_sync(new_set.account):
+        raise BadDesign("new_set", new_set, "one of the sets is sync and one async", "connect both in the same way")
+    if is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
+        rule = "in one table, a row could belong to both sets"
+        raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
+    old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
+    if (old and old.model.model_class) is not (new and new.model.model_class):
+        raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
+    if old is not None and new is not None:
+        old.model.check_days("of the new keys", new_set.key)
+        new.model.check_days("of the old keys", old_set.key)
+
+
+def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
+    """Return a name that no other move between these tables has."""
+    keys = [f"{key.partition_template}\n{key.row_template}" for key in (old_set.key, new_set.key)]
+    digest = blake2b("\n".join(keys).encode(), digest_size=4).hexdigest()
+    names = (entity_set.table.name.lower()[:20] for entity_set in (old_set, new_set))
+    return f"{'-'.join(names)}-{digest}"

@@ -69,23 +69,16 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     """The entities of a set that is being moved to new keys; the attribute `entities` of a `Rekey`.
 
     It reads and writes the tables as the phase demands, so a program needs no change and no restart when the phase
-    changes. It has all calls of an `EntitySet` that read or write entities. Those that plan a change for a transaction,
-    such as `inserting`, and those that work on one table, such as `process_intents`, raise `BadInput`.
+    changes. It has all calls of an `EntitySet` that read or write entities; docs/moving-to-new-keys.md lists what
+    differs.
 
     Name an entity by the fields of the old key, which work until the move is committed, or of the new key, which work
     once the copy is verified. A read by those of the primary table is exact; by the others it takes one transaction
-    more, and finds what the copy shows. All fields of a range must be of one of the two keys, or of the index. Filters
-    of `query` and `scan` cannot name PartitionKey or RowKey.
+    more, and finds what the copy shows, which can be written back. What was read before a change of the phase is
+    rejected with `EntityChanged` or `BadToken`.
 
-    Entities that are read from the table of the copies can be written back: that takes 1 transaction more, and is
-    rejected if they have changed. What was read before a change of the phase is rejected with `EntityChanged` or
-    `BadToken`. If the copy of a new entity cannot be stored, the entity is created, and the phase cannot be changed
-    until `verify` finds no difference.
-
-    Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. An
-    insert 4 table + 2 queue transactions, equivalent to 26 table operations; a replace, merge, rename or delete 5 table
-    + 2 queue transactions, equivalent to 27 table operations, 1 more if the key of the copy changes, and with `etag` or
-    `force`; 1 each once the move is committed.
+    Cost: a read as in a set, 1 transaction more whenever the phase was last read more than `refresh` seconds ago. A
+    write as stated at `Rekey`, 1 more with `etag` and `force`.
     """
 
     def __init__(
@@ -105,8 +98,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     @recipe
     async def create_table(self) -> bool:
         """Create both tables ahead of the first write; return False if both existed. Cost: 2 transactions."""
-        created = [await entity_set.create_table() for entity_set in self._sets(State())]
-        return any(created)
+        return any([await entity_set.create_table() for entity_set in self._sets(State())])
 
     inserting = replacing = merging = deleting = renaming = _rejected(
         "a transaction changes one table, and during a move each write changes two",
@@ -120,7 +112,6 @@ class RekeyedEntities(SetCalls[Account_co, E]):
     def __getattr__(self, name: str) -> Any:
         if name in ("backfilling", "derived", "key", "table"):
             raise AttributeError(f"the entities of a move have no {name!r}; use old_set.{name} or new_set.{name}")
-
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ------------------------------------------------------------------ reads
@@ -255,7 +246,10 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     async def _find_entity(self, fields: Mapping[str, Any], *, is_exact: bool = True) -> Entity | None:
         """Return the entity with these key fields; unless `is_exact`, those of the primary key are enough."""
-        self._check_known(fields)
+        for name in fields:
+            if name not in self._key_fields:
+                rule = f"the keys have the fields {', '.join(self._key_fields)}"
+                raise BadKey(name, fields[name], rule, "leave it out")
 
         async def read(state: State) -> tuple[EntitySet[Account], Entity | None]:
             primary, copies = self._sets(state)
@@ -319,12 +313,6 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         if not state.phase.has_new_primary and not state.is_verified:
             rule = "the copy under the new key is not verified"
             raise BadKey("fields", [*fields], rule, f"give {', '.join(self._writer.old_set.key.fields)}")
-
-    def _check_known(self, fields: Mapping[str, Any]) -> None:
-        for name in fields:
-            if name not in self._key_fields:
-                rule = f"the keys have the fields {', '.join(self._key_fields)}"
-                raise BadKey(name, fields[name], rule, "leave it out")
 
     async def _check_readable(self, entity_set: EntitySet[Account]) -> None:
         if not await self._writer.is_readable(entity_set):

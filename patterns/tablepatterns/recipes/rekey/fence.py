@@ -13,13 +13,14 @@ import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ...entity import Entity, entity_of_keys, write_ids_of
 from ...entity_set.derived import TOMBSTONE, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import with_table
 from ...entity_set.named_table import NamedTable
+from ...entity_set.shared_rows import with_keys
 from ...errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from ...filters import prop
 from ...key import Key
@@ -30,6 +31,8 @@ from ...retry import Overtaken
 from ...sdk.operation import ANY, Operation
 from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
+
+_TOMBSTONE: Final = {TOMBSTONE: True}
 
 
 class FencedTable(Table):
@@ -110,7 +113,8 @@ class FencedTable(Table):
 
     def _fenced(self, operation: Operation) -> Operation:
         if operation.kind == "delete" and self.is_fenced and self._is_primary(operation.key):
-            return Operation.replace(_row(operation.key), operation.etag or ANY, write_ids=operation.write_ids)
+            tombstone = with_keys(operation.key, _TOMBSTONE)
+            return Operation.replace(tombstone, operation.etag or ANY, write_ids=operation.write_ids)
         return operation
 
     async def _tombstone(self, operation: Operation) -> Entity | None:
@@ -129,14 +133,13 @@ class FencedTable(Table):
 
     async def bump(self, keys: Keys) -> None:
         """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
-        row = await self.raw(*keys)
+        row, tombstone = await self.raw(*keys), with_keys(keys, _TOMBSTONE)
         if row is None:
-            operation = Operation.insert(_row(keys))
+            operation = Operation.insert(tombstone)
         elif TOMBSTONE in row:
-            operation = Operation.replace(_row(keys), row.etag or ANY, write_ids=write_ids_of(row))
+            operation = Operation.replace(tombstone, row.etag or ANY, write_ids=write_ids_of(row))
         else:
-            part = {"PartitionKey": keys[0], "RowKey": keys[1]}
-            operation = Operation.merge(part, row.etag or ANY, becomes=row, write_ids=write_ids_of(row))
+            operation = Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row, write_ids=write_ids_of(row))
         try:
             await super().submit(operation)
         except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
@@ -169,7 +172,3 @@ def fenced_table(entity_set: EntitySet[Any]) -> FencedTable:
 def under_lease(entity_set: EntitySet[Account], lease: Lease) -> EntitySet[Account]:
     """Return a view of what `fenced` returned, for the writes of the process that has a lease."""
     return with_table(entity_set, fenced_table(entity_set).under(lease))
-
-
-def _row(keys: Keys) -> dict[str, Any]:
-    return {"PartitionKey": keys[0], "RowKey": keys[1], TOMBSTONE: True}

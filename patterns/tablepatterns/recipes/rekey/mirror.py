@@ -17,13 +17,14 @@ from ...errors import (
     BadInput,
     BadMessage,
     BadProperty,
+    BadToken,
     DuplicateIndexValue,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
     message_of,
 )
-from ...jobs.walk import WalkReport
+from ...jobs.walk import Mark, WalkReport
 from ...messages.lease import Lease
 from ...recipe import Account
 from ...retry import Overtaken, contended
@@ -102,6 +103,26 @@ class RekeyReport(WalkReport):
 
 RekeyProgress: TypeAlias = Callable[[RekeyReport], None]
 """Called after each page with a report of what was done so far."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A run of `verify`, which may be resumed; `is_clean` if earlier calls found no difference."""
+
+    id: str
+    mark: Mark
+    is_clean: bool = True
+
+    def token(self, mark: Mark, report: RekeyReport) -> str:
+        return f"{self.id}-{int(self.is_clean and report.is_clean)}-{mark.text()}"
+
+    @classmethod
+    def parse(cls, token: str, kind: str) -> Verification:
+        run_id, _, remainder = token.partition("-")
+        clean, _, mark = remainder.partition("-")
+        if clean not in ("0", "1"):
+            raise BadToken("resume", token, "it is not a token of verify", "begin without one")
+        return cls(run_id, Mark.parse(mark, f"verify {kind}"), clean == "1")
 
 
 _ATTEMPTS: Final = 3
@@ -278,12 +299,9 @@ class Mirror:
     ) -> Difference | DuplicateIndexValue | None:
         """Make the row at a place the copy of an entity; return what prevents it."""
         copied = None if is_absent else await get_row(self.target, place)
-        if copied is not None:
-            if same(copied, entity):
-                return None
-            owner = self.owner(copied)
-            if owner != keys and (owner is None or await self._has(owner, place)):
-                return Difference(Mismatch.SAME_KEY, keys, place, owner)
+        difference = await self._difference(copied, place, keys, entity)
+        if difference is None or difference.mismatch is Mismatch.SAME_KEY:
+            return difference
         await lease.renew_if_due()
         try:
             if copied is None:
@@ -341,7 +359,10 @@ class Mirror:
         place = self.place(keys, entity)
         if isinstance(place, Difference):
             return place
-        copied = await get_row(self.target, place)
+        return await self._difference(await get_row(self.target, place), place, keys, entity)
+
+    async def _difference(self, copied: Entity | None, place: Keys, keys: Keys, entity: Entity) -> Difference | None:
+        """Compare the row at a place with the entity whose copy belongs there."""
         if copied is None:
             return Difference(Mismatch.MISSING, keys, place)
         if same(copied, entity):

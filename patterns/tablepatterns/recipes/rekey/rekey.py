@@ -1,90 +1,39 @@
-"""Move a live table to new keys, to another table or to another account.
-
-Over 600 lines on purpose: the phases of a move are one protocol.
-"""
+"""Move a live table to new keys, to another table or to another account."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from hashlib import blake2b
 from typing import Any, Generic, cast
 from uuid import uuid4
 
 from azure.core.exceptions import AzureError
 
-from ...argument_types import check_least, checked
+from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
 from ...entity_set.moves import declare_move
-from ...errors import BadDesign, BadInput, BadToken, EntityNotFound, RekeyNotReady
+from ...errors import BadInput, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
 from ...jobs.workers import Call, OneRange, Workers
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
-from ...recipe import Account_co, Pattern, bound_async, identity_of, is_sync, recipe
+from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter, Phase, State
+from .dual_writer import DualWriter, Phase, RekeyStatus, State, is_same_table
 from .entities import RekeyedEntities
 from .fence import fenced_table
-from .mirror import Claim, Difference, RekeyProgress, RekeyReport
+from .mirror import Claim, Difference, RekeyProgress, RekeyReport, Verification
 
 _BATCH = 100
 """How many entities a message of the copier names."""
-
-
-@dataclass(frozen=True)
-class RekeyStatus:
-    """The state of a move to new keys.
-
-    :param phase: the phase
-    :param is_verified: whether the copy is verified, and each write since has its copy
-    :param primary: the name of the primary table
-    :param copy: the name of the table of the copies; None once the move is committed
-    :param waiting: how many messages there are: changes in progress, or left to a worker
-    :param poison: how many messages could not be processed
-    :param left: once the move is committed, how many entities the old table still has, 1,000 at most, for `clean_up`
-    :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
-        use the new set without the move
-    """
-
-    phase: Phase
-    is_verified: bool
-    primary: str
-    copy: str | None
-    waiting: int
-    poison: int
-    left: int = 0
-    fenced_until: datetime | None = None
-
-
-@dataclass(frozen=True)
-class _Verification:
-    """A run of `verify`, which may be interrupted and resumed; `is_clean` if earlier calls found no difference."""
-
-    id: str
-    mark: Mark
-    is_clean: bool = True
-
-    def token(self, mark: Mark, report: RekeyReport) -> str:
-        """Return the token that continues the run at a mark."""
-        return f"{self.id}-{int(self.is_clean and report.is_clean)}-{mark.text()}"
-
-    @classmethod
-    def parse(cls, token: str, kind: str) -> _Verification:
-        run_id, _, remainder = token.partition("-")
-        clean, _, mark = remainder.partition("-")
-        if clean not in ("0", "1"):
-            raise BadToken("resume", token, "it is not a token of verify", "begin without one")
-        return cls(run_id, Mark.parse(mark, f"verify {kind}"), clean == "1")
 
 
 class Rekey(Pattern[Account_co], Generic[Account_co, E]):
@@ -109,15 +58,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
     >>> move.entities.get(Department="Sales", EmployeeId=223)["Email"]
     'jonesj@contoso.com'
 
-    An entity needs the fields of both keys. One that lacks a field, and two with the same new key, are reported by
-    `copy` and `verify`, and the phase cannot be changed before they are corrected. Both sets may have derived data and
-    mappings of their own; they have the same model, or none.
-
     Consistency: each entity is always complete in the primary table, and its copy is eventually consistent. If any
     process crashes at any point, a `Worker` with this object as its handler, or the next change of the phase, completes
-    the copy; no entity is lost or duplicated. All writers must use `entities`: a write by another program reaches only
-    one table, and is lost if it is made between the verification and the cut-over. How this works, and the steps:
-    docs/moving-to-new-keys.md.
+    the copy; no entity is lost or duplicated. All writers must use `entities`. The steps, what the sets and their
+    entities need, and how it works: docs/moving-to-new-keys.md.
 
     Cost: `insert` 4 table + 2 queue transactions, equivalent to 26 table operations, until the move is committed.
     `replace` 5 table + 2 queue transactions, equivalent to 27 table operations; if the key of the copy changes, 6 table
@@ -156,33 +100,23 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         longest_stall: float = 86_400,
     ) -> None:
         super().__init__(cast("Account_co", new_set.account))
-        check_least("lease", lease, 1, BadDesign)
-        check_least("refresh", refresh, 0, BadDesign)
-        check_least("max_pause", max_pause, 0, BadDesign)
-        check_least("longest_stall", longest_stall, 0, BadDesign)
-        _check_sets(old_set, new_set)
         self.old_set = old_set
         self.new_set = new_set
-        self.name = name or _name_of(old_set, new_set)
-        self.queue = f"rekey-{self.name}" if queue is None else queue
-        self.kind = f"rekey {self.name}"
-        account = self.account
         self._writer: DualWriter[Account_co] = DualWriter(
-            cast("Account_co", account),
-            old_set.without_model(),
-            new_set.without_model(),
+            old_set,
+            new_set,
             control=control,
-            name=self.name,
-            queue=self.queue,
-            kind=self.kind,
+            queue=queue,
+            name=name,
             lease=lease,
             refresh=refresh,
             max_pause=max_pause,
             longest_stall=longest_stall,
         )
+        self.name, self.queue, self.kind = self._writer.name, self._writer.queue, self._writer.kind
         declare_move(self._writer, *map(set_identity, (old_set, new_set)))
-        self._poison = account.queue(f"{self.queue}-poison")
-        identity = SetIdentity(identity_of(account), f"rekey {self.name}", new_set.key)
+        self._poison = self.account.queue(f"{self.queue}-poison")
+        identity = SetIdentity(identity_of(self.account), self.kind, new_set.key)
         self.entities: RekeyedEntities[Account_co, E] = RekeyedEntities(
             self._writer, identity, adapter_or_none(old_set)
         )
@@ -386,12 +320,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         pool = Pool(self.account, max_per_second, max_concurrency)
         check_retry_for(retry_for)
         old_set, rows = self._writer.old_set, derived_rows(self._writer.old_set)
-        if drop_table and _is_same_table(self.old_set, self.new_set):
+        if drop_table and is_same_table(self.old_set, self.new_set):
             rule = "the new entities are in the same table"
             raise BadInput("drop_table", drop_table, rule, "leave it out, to delete the old entities one by one")
         state = await self._require(Phase.COMMITTED)
-        if not await self._drained():
-            raise RekeyNotReady(f"{await self._in_progress()}; nothing was deleted, run it again then")
+        await self._wait_for_writers("nothing was deleted")
         await self.account.sleep(self._writer.refresh)
         deleted = 0
         if drop_table:
@@ -488,7 +421,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         :param call: does the same work in another process
         """
         is_part = isinstance(workers, OneRange)
-        verification = self._new_verification() if is_part else await self._begin_verification(resume)
+        verification = await self._verification(resume, is_part=is_part)
         mirror = self._writer.mirror(await self._require(Phase.COPYING, Phase.CUT_OVER))
         sets = [derived_rows(entity_set) for entity_set in (mirror.source, mirror.target)]
 
@@ -510,13 +443,13 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             await self._keep_verified(verification.id)
         return report
 
-    def _new_verification(self) -> _Verification:
-        return _Verification(uuid4().hex, Mark(f"verify {self.kind}"))
-
-    async def _begin_verification(self, resume: str | None) -> _Verification:
+    async def _verification(self, resume: str | None, *, is_part: bool) -> Verification:
+        """Return the verification to resume, or begin one; a part belongs to that of another process."""
         if resume is not None:
-            return _Verification.parse(resume, self.kind)
-        verification = self._new_verification()
+            return Verification.parse(resume, self.kind)
+        verification = Verification(uuid4().hex, Mark(f"verify {self.kind}"))
+        if is_part:
+            return verification
 
         async def attempt() -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -549,7 +482,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             await self._drained(self._writer.lease)
             state = await self._change(state, during)
         try:
-            await self._wait_for_writers(state)
+            self._check_ready(state)
+            await self._wait_for_writers("the phase has not changed")
+            if await self._poison.length():
+                text = f"messages on {self._poison.name} could not be processed; nothing has changed"
+                raise RekeyNotReady(f"{text}, requeue them, and run it again")
             state = await self._change(state, after)
         except AzureError:
             # Otherwise writers would wait until one of them cancels the change
@@ -560,25 +497,18 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             raise
         return await self._status(state)
 
-    async def _wait_for_writers(self, state: State) -> None:
-        self._check_ready(state)
-        if not await self._drained():
-            raise RekeyNotReady(f"{await self._in_progress()}; the phase has not changed, run it again then")
-        if await self._poison.length():
-            text = f"messages on {self._poison.name} could not be processed; nothing has changed"
-            raise RekeyNotReady(f"{text}, requeue them, and run it again")
+    async def _wait_for_writers(self, unchanged: str) -> None:
+        """Process the messages of writes in progress; the error after `max_pause` says what has not changed."""
+        if not await self._drained(self._writer.max_pause):
+            count, limit = await self._writer.waiting(), f"{self._writer.max_pause:g} seconds"
+            text = f"{count} messages of writes in progress were not processed within {limit}"
+            by = (self.account.now() + timedelta(seconds=self._writer.lease)).isoformat(timespec="seconds")
+            text = f"{text}, and those of crashed processes can be received by {by}"
+            raise RekeyNotReady(f"{text}; {unchanged}, run it again then")
 
-    async def _in_progress(self) -> str:
-        """Return what a change of the phase waits for, for an error."""
-        count = await self._writer.waiting()
-        text = f"{count} messages of writes in progress were not processed within {self._writer.max_pause:g} seconds"
-        by = (self.account.now() + timedelta(seconds=self._writer.lease)).isoformat(timespec="seconds")
-        return f"{text}, and those of crashed processes can be received by {by}"
-
-    async def _drained(self, seconds: float | None = None) -> bool:
-        """Process messages until there are none; return False if it takes longer, by default than writers wait."""
+    async def _drained(self, longest: float) -> bool:
+        """Process messages until there are none; return False if that takes longer than these seconds."""
         started_at, pause = self.account.now(), 0.05
-        longest = self._writer.max_pause if seconds is None else seconds
         while await self._writer.waiting():
             if (self.account.now() - started_at).total_seconds() >= longest:
                 return False
@@ -601,34 +531,6 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if not state.is_verified:
             text = "the tables are not verified to be equal, or a write since could not be copied"
             raise RekeyNotReady(f"{text}; run verify until it finds no difference")
-
-
-def _is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
-    is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
-    return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
-
-
-def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
-    """Reject two sets between which entities cannot be moved."""
-    if is_sync(old_set.account) != is_sync(new_set.account):
-        raise BadDesign("new_set", new_set, "one of the sets is sync and one async", "connect both in the same way")
-    if _is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
-        rule = "in one table, a row could belong to both sets"
-        raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
-    old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
-    if (old and old.model.model_class) is not (new and new.model.model_class):
-        raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
-    if old is not None and new is not None:
-        old.model.check_days("of the new keys", new_set.key)
-        new.model.check_days("of the old keys", old_set.key)
-
-
-def _name_of(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> str:
-    """Return a name that no other move between these tables has."""
-    keys = [f"{key.partition_template}\n{key.row_template}" for key in (old_set.key, new_set.key)]
-    digest = blake2b("\n".join(keys).encode(), digest_size=4).hexdigest()
-    names = (entity_set.table.name.lower()[:20] for entity_set in (old_set, new_set))
-    return f"{'-'.join(names)}-{digest}"
 
 
 def _part(move: Any, work: str, **options: Any) -> Any:

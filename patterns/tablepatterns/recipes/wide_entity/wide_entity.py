@@ -73,16 +73,12 @@ class WideEntity(SetCalls[Account_co, E]):
     >>> counts.get(Employee="000223")["Day365"]
     12
 
-    The parts have the entity's PartitionKey, and its RowKey followed by `01`, `02` and so on, after a `_` if the
-    template ends in a field. If the partition has other rows, start the RowKey with a prefix. A part holds up to 250
-    properties and 960 KiB, and an entity has up to 49 parts, some 46 MiB. Part 1, the head, lists the others.
+    A part holds up to 250 properties and 960 KiB, and an entity has up to 49 parts, some 46 MiB. If the partition has
+    other rows, start the RowKey with a prefix. Nothing can be derived from a wide entity.
 
     Consistency: readers see a change completely or not at all. A write of the whole entity fails if any part has
-    changed since it was read, a merge only if one of its own parts has. A write that is too large for one transaction
-    writes its rows under a new generation (`02_4f8c...`), and then publishes them in the head; after a crash,
-    unpublished rows remain until the next write of the whole entity, or `sweep`.
-
-    Nothing can be derived from a wide entity: to find it by another key, use an `EntitySet` with the same key fields.
+    changed since it was read, a merge only if one of its own parts has. How large values are written, and what a crash
+    leaves: docs/patterns/wide_entity.md.
 
     Cost in storage transactions: `get` 1 for up to 1,000 rows; several pages are read again until they are consistent.
     `insert`, `replace`, `merge` and `delete` 1; a new generation 1 for each 4 MB, and 1 to publish it. `mappings` cost

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from tablepatterns.entity_set.blob_rows import BlobRows
 from tablepatterns.errors import BadInput, EntityChanged
 from tablepatterns.filters import prop
+from tablepatterns.recipes.index_entities import BlobRows
 from tablepatterns.sdk.operation import ANY, Operation
 
 KEYS = ("lastname_O'Neil, Ünal", "ids")
