@@ -10,8 +10,7 @@ from ..argument_types import checked
 from ..entity import Entity, storable
 from ..entity_set.blob_rows import BlobRows
 from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
-from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
-from ..entity_set.row_store import RowStore
+from ..entity_set.placement import InBlobs, InPartition, Placement, RowStore, check_partition
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
 from ..errors import BadDesign, DerivedDataMismatch
 from ..key import Key
