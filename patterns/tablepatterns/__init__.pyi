@@ -22,7 +22,7 @@ from .errors import TablePatternsError as TablePatternsError
 from .filters import QueryClass as QueryClass
 from .filters import parse as parse
 from .filters import prop as prop
-from .jobs.drift import Drift as Drift
+from .jobs.derived_data import Drift as Drift
 from .key import Key as Key
 from .key import above as above
 from .key import at_least as at_least

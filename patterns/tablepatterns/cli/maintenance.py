@@ -25,7 +25,7 @@ from ..figures import count, counted
 from ..filters import Filter, QueryClass, parse
 from ..jobs import counting, derived_data, migration
 from ..jobs.counting import Counts
-from ..jobs.drift import Report
+from ..jobs.derived_data import Report
 from ..jobs.migration import Migration
 from ..jobs.row_check import RowCheck, check_rows
 from ..key import Key

@@ -6,6 +6,7 @@ the ETag of the row that the caller read.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,30 +24,46 @@ from ..errors import (
     EntityChanged,
     EntityNotFound,
 )
+from ..key import Key
 from ..recipe import Account, identity_of
 from ..retry import Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import WriteIds
-from .derived import (
-    Announcer,
-    Change,
-    Derived,
-    Fields,
-    Index,
-    Keys,
-    LookedUpFields,
-    RowLayout,
-    duplicate,
-    repair_operations,
-)
+from .derived import Change, Derived, Fields, Index, Keys, RowLayout, duplicate, repair_operations
 from .mapping import Action, Mappings
+from .placement import RowReader
 
 if TYPE_CHECKING:
+    from .intents import Intents
     from .named_table import StoredNames
     from .pending import Pending
-    from .row_store import RowReader
+
+
+class LookedUpFields(Derived):
+    """Fields of the entities themselves whose values are looked up in another set when an entity is written.
+
+    They have no derived rows to maintain.
+    """
+
+    shares_rows = True
+    looked_up: frozenset[str]
+    """The names of the fields. The other set also writes them, when its entities change."""
+
+    @abstractmethod
+    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
+        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed."""
+
+    @abstractmethod
+    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
+        """Return the changes of the other set for which intents must be sent before this change is written."""
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        return []
+
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
+        return None
 
 
 class Source(NamedTuple):
@@ -56,7 +73,7 @@ class Source(NamedTuple):
     """
 
     shape: RowLayout
-    key: tuple[str, str]
+    key: Keys
     etag: str
     write_ids: WriteIds = ()
 
@@ -102,7 +119,7 @@ class Write(Generic[E]):
     """Actions to run before the rows are written, such as uploads."""
     caller_fields: Fields | None = field(default=None, repr=False)
     """The caller's fields, once `change` holds their stored form."""
-    intents: Announcer | None = field(default=None, repr=False)
+    intents: Intents | None = field(default=None, repr=False)
     """What sends intents for the change; None if no derived rows are outside the partition."""
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
     """Writes that fail if a row that fields were looked up in has changed."""
@@ -124,11 +141,9 @@ class Write(Generic[E]):
 
     @property
     def shares_rows(self) -> bool:
-        """Whether this change may write rows that other entities contribute to."""
         return any(map(attrgetter("shares_rows"), self.derived))
 
     async def with_lookups(self, rows: RowReader) -> Write[E]:
-        """Return this write with the fields that it looks up in other sets."""
         write: Write[E] = self
         for derived in self.derived:
             if not isinstance(derived, LookedUpFields):
@@ -152,12 +167,10 @@ class Write(Generic[E]):
         return replace(self, change=change, caller_fields={**unchanged_fields, **added})
 
     @property
-    def key(self) -> tuple[str, str]:
-        """The PartitionKey and the RowKey of the primary row."""
+    def key(self) -> Keys:
         return self.change.row
 
-    def changes_to_announce(self) -> list[tuple[Announcer, Change]]:
-        """Return the changes to send intents for before the write, each with its sender."""
+    def changes_to_announce(self) -> list[tuple[Intents, Change]]:
         announcements = [] if self.intents is None else [(self.intents, self.change)]
         for derived in self.derived:
             if isinstance(derived, LookedUpFields):
@@ -194,8 +207,6 @@ class Write(Generic[E]):
 
 
 class Step(NamedTuple):
-    """One operation of a change."""
-
     operation: Operation
     write: Write
     owner: Derived | None = None
@@ -348,7 +359,6 @@ def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
 
 
 def _expect(pending: Pending, write: Write) -> None:
-    """Record what the primary row will be after the change."""
     source = write.source if write.source and write.source.key == write.key else None
     etag, write_ids = (source.etag, source.write_ids) if source else (ANY, ())
     new = write.change.new
@@ -408,7 +418,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     """
     operations: list[Operation] = []
     actions: dict[Action, None] = {}
-    announcements: list[tuple[Announcer, Change]] = []
+    announcements: list[tuple[Intents, Change]] = []
     handled_writes: set[int] = set()
     for step in steps:
         names = step.write.names

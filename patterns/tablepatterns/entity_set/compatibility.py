@@ -11,7 +11,8 @@ from ..errors import BadDesign
 from ..key import Key
 from ..recipe import Account
 from ..sdk.table import Table
-from .derived import Derived, Index, LookedUpFields
+from .commit import LookedUpFields
+from .derived import Derived, Index
 from .mapping import Mappings
 
 if TYPE_CHECKING:

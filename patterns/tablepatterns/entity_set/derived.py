@@ -21,21 +21,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..entity import Entity, identify, same_value
+from ..entity import Entity, same_value
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
-from .placement import InPartition, InTable, Placement
+from .placement import InPartition, InTable, Placement, RowReader, RowStore
 
 if TYPE_CHECKING:
-    from ..key import Key
     from ..recipe import Account
-    from .row_store import RowReader, RowStore
 
 Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
@@ -69,7 +67,6 @@ class Change:
 
     @cached_property
     def result(self) -> Primary:
-        """The primary row after the change."""
         return Primary(self.key, self.row, self.new)
 
 
@@ -128,7 +125,6 @@ class RowProfile:
     """The copies that this declaration fills in; their set must exist first."""
     refers: Mapping[str, str] = field(default_factory=dict[str, str])
     """For each field of the copied entity's key, the field that refers to it."""
-
     in_table: bool = True
     """Whether the rows are in a table, and not in blobs."""
 
@@ -191,7 +187,6 @@ class Derived(ABC):
         """Reject a primary key from whose entities the rows cannot be derived."""
 
     def table(self, primary: str) -> str:
-        """Return the name of the table of the rows."""
         return self.placement.table(primary)
 
     def row_store(self, account: Account) -> RowStore | None:
@@ -242,56 +237,8 @@ class Derived(ABC):
         return BadDesign("derived", self.name, rule, "define keys, repair_operation and primary_keys_of")
 
 
-class Announcement(Protocol):
-    """What was sent before a write that makes rows outside the partition stale."""
-
-    async def complete(self, rows: Iterable[Entity]) -> None:
-        """Update the rows after the write; a worker does if this fails."""
-        ...
-
-    async def withdraw(self) -> None:
-        """Take back what was sent after the write failed."""
-        ...
-
-
-class Announcer(Protocol):
-    """Announces changes that make rows outside the partition stale, before they are written: `Intents`."""
-
-    async def announce(self, changes: Iterable[tuple[Any, Change]], retry_for: float) -> Announcement:
-        """Announce changes, each with its announcer."""
-        ...
-
-
-class LookedUpFields(Derived):
-    """Fields of the entities themselves whose values are looked up in another set when an entity is written.
-
-    They have no derived rows to maintain.
-    """
-
-    shares_rows = True
-    looked_up: frozenset[str]
-    """The names of the fields. The other set also writes them, when its entities change."""
-
-    @abstractmethod
-    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the looked-up fields, and writes that fail if the source of those fields has changed."""
-
-    @abstractmethod
-    def intents_for(self, change: Change) -> list[tuple[Announcer, Change]]:
-        """Return the changes of the other set for which intents must be sent before this change is written."""
-
-    def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        return []
-
-    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        return None
-
-
 async def repair_operations(derived: Derived, change: Change, rows: RowReader) -> list[Operation]:
-    """Return the writes that keep rows consistent with a change, based on the current content of each row.
-
-    A row that belongs to another entity is treated as absent, so that the insert fails and reports the conflict.
-    """
+    """A row that belongs to another entity is treated as absent, so that the insert fails and reports the conflict."""
     operations: list[Operation | None] = []
     for keys in derived.affected_keys(change):
         row = await rows.get(*keys)
@@ -315,7 +262,6 @@ class Index(Derived):
         return self.key.fields
 
     def shape(self, primary: Key) -> RowLayout:
-        """Return the layout of the rows, for entities with that primary key."""
         return RowLayout(
             self.key,
             None if self.include is None else self.include | set(primary.fields),
@@ -335,13 +281,11 @@ class Index(Derived):
         return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the entity's row; none if the entity lacks a field of the index key."""
         if DATE in self.key.formats.values():
             fields = with_dates(self.key, key, fields)
         return [self.key.keys_of(fields)] if has_fields(self.key, fields) else []
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that makes a row the entity's copy, or deletes it if the entity has no copy there."""
         if primary.fields is None or keys not in primary.parts(self):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         expected_row = self.shape(primary.key).row(primary.fields, keys)
@@ -353,7 +297,6 @@ class Index(Derived):
         return None if same_value(row, expected_row) else Operation.replace(expected_row, row.etag or ANY)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the primary key of the copied entity; None if the row is not a copy of this index."""
         shape = self.shape(key)
         if not shape.fits(row):
             return None
@@ -361,7 +304,6 @@ class Index(Derived):
         return [key.format(primary.key_fields(copied_fields))] if primary.has_row(copied_fields) else None
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the copies that the change inserts, deletes or changes."""
         if change.old is None or change.new is None:
             return change.result.parts(self) if change.old is None else self.keys(change.key, change.old)
         shape = self.shape(change.key)
@@ -413,10 +355,6 @@ class RowLayout(NamedTuple):
     texts: tuple[str, ...] = ()
     """The dates in the key that the primary row holds as ISO text."""
 
-    @property
-    def is_complete(self) -> bool:
-        return self.include is None
-
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
         key_fields, include = self.key.fields, self.include
         partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
@@ -428,16 +366,13 @@ class RowLayout(NamedTuple):
 
     def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a merge writes of the whole row after it: the keys, and the merged fields that the row holds."""
-        merged_names = change.merged or frozenset()
-        return {
-            name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in merged_names
-        }
+        names = {"PartitionKey", "RowKey", *(change.merged or ())}
+        return {name: value for name, value in row.items() if name in names}
 
     def key_fields(self, fields: Fields) -> dict[str, Any]:
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def holds(self, name: str) -> bool:
-        """Whether a row holds the field as a property."""
         return name not in self.key.fields and (self.include is None or name in self.include)
 
     def has_row(self, fields: Fields | None) -> bool:
@@ -458,10 +393,7 @@ class RowLayout(NamedTuple):
 
     def decode_copy(self, row: Entity) -> Entity | None:
         """Return the entity in a row; None for a row of another kind, a reservation and a tombstone."""
-        if TOMBSTONE in row or (self.hides is not None and self.hides in row):
-            return None
-        fields = self.key.found(row["PartitionKey"], row["RowKey"])
-        return None if fields is None else _logical(row, self._as_stored(fields) if self.texts else fields)
+        return self.decode(row.copy())
 
     def decode(self, row: Entity) -> Entity | None:
         """Return the same as `decode_copy`, reusing the row; the caller must not use the row afterwards."""
@@ -477,7 +409,10 @@ class RowLayout(NamedTuple):
     def entity(self, row: Entity) -> Entity:
         """Return the entity in a row of this kind: its properties and the fields of its key."""
         fields = self.key.parse(row["PartitionKey"], row["RowKey"])
-        return _logical(row, self._as_stored(fields) if self.texts else fields)
+        entity = row.copy()
+        del entity["PartitionKey"], entity["RowKey"]
+        entity.update(self._as_stored(fields) if self.texts else fields)
+        return entity
 
     def _as_stored(self, fields: Fields) -> Fields:
         """Return the fields of the key in the form in which the primary row holds them."""
@@ -508,14 +443,6 @@ def _date(value: object) -> object:
 
 def has_fields(key: Key, fields: Fields) -> bool:
     return None not in map(fields.get, key.fields)
-
-
-def _logical(row: Entity, key_fields: Fields) -> Entity:
-    entity = Entity(row)
-    del entity["PartitionKey"], entity["RowKey"]
-    entity.update(key_fields)
-    identify(entity, row)
-    return entity
 
 
 def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
 from ..entity import Entity, reading_of, remember, same_value, without_none, write_ids_of
-from ..errors import (
-    BadDesign,
-    BadInput,
-    BadKey,
-    EntityChanged,
-    EntityNotFound,
-    locating,
-)
+from ..errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound, locating
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import K, Key
 from ..models.options import OneOf, OnUnrecognized, Upgrade
@@ -30,12 +24,12 @@ from .compatibility import check_backfilling, check_compatible, kinds_of, tables
 from .derived import TOMBSTONE, Change, Derived, Fields, Index, Keys, RowLayout, with_dates
 from .hooks import Selection
 from .mapping import Mappings, PropertyMapping
+from .placement import RowStore
 from .range_query import Question, filled_page, first_rows
 
 if TYPE_CHECKING:
     from .intents import Intents
     from .named_table import StoredNames
-    from .row_store import RowStore
     from .shared_rows import Lists, Totals
 
 T = TypeVar("T")
@@ -241,7 +235,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         question = self._question(selection)
 
         async def choose(row: Entity) -> Entity | None:
-            return question.shape.decode_copy(row)
+            return question.shape.decode(row)
 
         table = self._table(question.shape)
         page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
@@ -258,7 +252,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
         where = self._rows_filter(where, allow)
-        stored_names = self._primary.selected(None if select is None else self._stored(select))
+        stored_names = self._primary.selected(self._stored(select))
         async for row in self.table.query(where, select=stored_names):
             if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary, select)
@@ -275,22 +269,16 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return rows_filter
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
-        return [self.key.parse(*keys) for keys in await self._listed_keys(via, fields)]
-
-    async def _listed_keys(self, via: Lists, fields: Fields) -> list[Keys]:
-        return await via.stored_keys(self.key, self._store_of(via), fields)
+        return [self.key.parse(*keys) for keys in await via.stored_keys(self.key, self._store_of(via), fields)]
 
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[E]:
-        rows = await self._rows_at(await self._listed_keys(via, fields), max_concurrency)
+        keys = await via.stored_keys(self.key, self._store_of(via), fields)
+        rows = await self._rows_at(keys, max_concurrency)
         entities = [self._primary.entity(row) for row in rows if row is not None]
         return [await self._read(entity, self._primary) for entity in entities if via.lists(self.key, entity, fields)]
 
     async def _totals(self, via: Totals, fields: Fields, retry_for: float) -> Fields:
-        store = self._store_of(via)
-
-        async def attempt() -> Fields:
-            return await via.stored_totals(store, fields)
-
+        attempt = partial(via.stored_totals, self._store_of(via), fields)
         return await contended(self.account, attempt, retry_for)
 
     def _store_of(self, via: Lists | Totals) -> RowStore:
@@ -359,7 +347,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._unmoved()._renaming(entity, fields)
 
     def _unmoved(self) -> EntitySet[Account_co, E, K]:
-        """Return this set, unless a `Rekey` moves its entities."""
         from .moves import check_unmoved
 
         check_unmoved(self._identity, "a transaction")
@@ -370,10 +357,10 @@ class EntitySet(SetCalls[Account_co, E, K]):
         if where is not None:
             self._mappings.check_filter(where)
         shape = self._primary if via is None else self._shape(via)
-        return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
+        return Question.of(shape, where, self._stored(select), fields, allow)
 
-    def _stored(self, select: Sequence[str]) -> Sequence[str]:
-        if not self._mappings.mappings:
+    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
+        if select is None or not self._mappings.mappings:
             return select
         # Mappings decode for the place of the primary row, also when a copy is read
         return tuple(dict.fromkeys((*self._mappings.stored(select), *self.key.fields)))
@@ -490,7 +477,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         remember(entity, reading._replace(source=source))
 
     def _guards(self, shape: RowLayout) -> bool:
-        """Whether the ETag of a row of this shape guards its entity."""
         if shape.is_eventual or shape == self._primary:
             return not shape.is_eventual
         # Not public, since users do not need it

@@ -63,8 +63,7 @@ class SetHooks(Generic[E]):
         """Yield the entities of a range, read in pages of up to `size`."""
 
     @abstractmethod
-    async def _create(self, entity: Any, /, retry_for: float) -> E:
-        """Write a new entity."""
+    async def _create(self, entity: Any, /, retry_for: float) -> E: ...
 
     @abstractmethod
     async def _change(self, entity: Any, /, changes: Fields | None, retry_for: float) -> E:
@@ -87,7 +86,6 @@ class SetHooks(Generic[E]):
     # ------------------------------------------------------------------ reads that a pattern may do better
 
     async def _current(self, key: Fields, retry_for: float) -> E | None:
-        """Return the stored entity, to be written."""
         return await self._one(Selection(key, retry_for=retry_for))
 
     async def _many(self, keys: Iterable[Fields], max_concurrency: int) -> list[E | None]:
@@ -110,7 +108,6 @@ class SetHooks(Generic[E]):
     def _matching(
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
-        """Yield the entities of the whole table that match a filter."""
         self._reject("query", "it reads by key only", "use get or get_many")
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
@@ -224,7 +221,6 @@ class SetHooks(Generic[E]):
 
 
 def existing(current: Any, fields: Fields) -> Any:
-    """Return the stored entity, or raise `EntityNotFound` if there is none."""
     if current is None:
         raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
     return current

@@ -17,7 +17,7 @@ from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .call_types import Modeled
 from .compatibility import tables_of
-from .derived import Index, Keys, RowLayout
+from .derived import Keys, RowLayout
 from .entity_set import EntitySet
 from .hooks import Selection
 from .intents import Intents
@@ -79,12 +79,10 @@ def derived_rows(entity_set: EntitySet[Any, Any]) -> DerivedRows:
 
 
 def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
-    """Return the intents of a set; None if all its derived data is in the primary's partition."""
     return entity_set._intents
 
 
 def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
-    """Return the adapter of a set's model; None if the set has no model."""
     return None if entity_set._layer is None else entity_set._layer.adapter
 
 
@@ -106,10 +104,6 @@ def stored_fields(adapter: ModelAdapter[Any] | None, fields: Mapping[str, Any]) 
 def entity_or_instance(adapter: ModelAdapter[Any] | None, entity: Entity) -> Any:
     """Return what a recipe returns for an entity: its instance if the set has a model, None if that skips it."""
     return entity if adapter is None else adapter.recognized_instance(entity)
-
-
-def check_filter(entity_set: EntitySet[Any, Any], where: Filter) -> None:
-    entity_set._mappings.check_filter(where)
 
 
 def as_stored(
@@ -142,18 +136,13 @@ def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Acc
 
 def selected_properties(entity_set: EntitySet[Any, Any], names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the properties of primary rows to select for these fields of entities; None for all."""
-    return entity_set._primary.selected(None if names is None else entity_set._stored(names))
+    return entity_set._primary.selected(entity_set._stored(names))
 
 
-async def entity_of(
-    entity_set: EntitySet[Account], row: Entity, via: Index | None = None, select: Sequence[str] | None = None
-) -> Entity | None:
-    """Return the entity in a row, primary or of an index, that was read without the set.
-
-    It is None for a row of another kind.
+async def entity_of(entity_set: EntitySet[Account], row: Entity, select: Sequence[str] | None = None) -> Entity | None:
+    """Return the entity in a primary row that was read without the set; None for a row of another kind.
 
     :param select: the fields whose properties were read; None for a complete row
     """
-    shape = entity_set._primary if via is None else entity_set._shape(via)
-    entity = shape.decode_copy(row)
-    return None if entity is None else await entity_set._read(entity, shape, select)
+    entity = entity_set._primary.decode_copy(row)
+    return None if entity is None else await entity_set._read(entity, entity_set._primary, select)

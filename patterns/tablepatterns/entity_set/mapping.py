@@ -145,7 +145,6 @@ class Mappings:
             if mapping.needs_model:
                 rule = "it names no properties, and the set has no model that declares them"
                 raise BadDesign(f"mapping {mapping.name}", (), rule, "pass the names, or leave the mapping out")
-        for mapping in ordered_mappings:
             for name in sorted(set(mapping.fields).intersection(key.fields)):
                 rule = "it is a field of the primary key, which is stored unchanged"
                 raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or use others in the key")
@@ -169,14 +168,12 @@ class Mappings:
             raise BadDesign(f"index {derived}", sorted(property_names), rule, hint)
 
     def check_read(self, derived: str, read: Collection[str]) -> None:
-        """Reject derived data that reads encoded fields."""
         for mapping in self.mappings:
             for name in sorted(set(read).intersection(mapping.fields)):
                 rule = f"{mapping.name} stores it encoded, so nothing can be derived from it"
                 raise BadDesign(f"derived {derived}", name, rule, "use another field, such as its blind index")
 
     def check_merge(self) -> None:
-        """Reject a merge if a mapping needs the whole entity."""
         for mapping in self.mappings:
             if not mapping.allows_merge:
                 rule = f"with {mapping.name}, only whole entities can be written"
@@ -223,7 +220,6 @@ class Mappings:
         return replace(change, new={**old_fields, **encoded.fields}, merged=merged_names), encoded.before
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
-        """Return the stored form of fields at a place, and the actions to run before the write."""
         before_write = place.before
         names: Collection[str] = [name for name in fields if _is_unchanged(fields[name], before_write.get(name))]
         for mapping in self.mappings:

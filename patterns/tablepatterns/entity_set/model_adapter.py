@@ -173,8 +173,6 @@ def types_of_model(model: type[M] | OneOf[M], build: Callable[..., Model[Any]]) 
 
 
 class ModelAdapter(Generic[M]):
-    """Converts between the instances of a model and the entities of a set."""
-
     def __init__(self, types: SingleModel[M], home: SetIdentity, on_unrecognized: OnUnrecognized = "raise") -> None:
         self.types = types
         self.model = types.model
@@ -224,7 +222,6 @@ class ModelAdapter(Generic[M]):
         return self.types.marked(model.fields(instance), model)
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Reject the stored form of an entity that does not fit the model."""
         entity = Entity(without_none(fields))
         model, version = self.types.of_entity(entity)
         model.accepted(model.upgraded(entity, version))
@@ -302,9 +299,8 @@ class ModelAdapter(Generic[M]):
 
     def after_write(self, instance: M, entity: Any) -> M:
         """Return an instance after a write; a new instance if the write set further fields."""
-        fields = dict(entity)
         model = self.types.of_instance(instance)
-        if model.encoded(instance) != {name: fields[name] for name in model.members if name in fields}:
+        if model.encoded(instance) != {name: entity[name] for name in model.members if name in entity}:
             return self.instance_of(entity)
         INSTANCES.remember(instance, self.home, entity)
         return instance
@@ -325,7 +321,6 @@ def adapter_of(
     versions: Iterable[tuple[int, Upgrade]],
     on_unrecognized: OnUnrecognized,
 ) -> ModelAdapter[M]:
-    """Check a model against the other parts of a set, and return its adapter."""
     if model_class is None:
         raise BadDesign("versions or on_unrecognized", NOT_SHOWN, "the set has no model", "pass its class as model")
     build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)

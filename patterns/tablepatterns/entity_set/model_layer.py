@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
-from ..models.annotations import StoredBy, field_annotations, stored_names
+from ..models.annotations import StoredBy, annotated, stored_names
 from ..models.options import OneOf
 from ..recipe import WrappedItems
 from ..sdk.table import Page, Table
@@ -35,10 +35,9 @@ class ModelLayer(SetHooks[M]):
 
     def __init__(self, adapter: ModelAdapter[M], entities: SetHooks[Any]) -> None:
         self.adapter = adapter
-        self.entities: SetHooks[Entity] = entities
+        self.entities = entities
 
     def over(self, entities: SetHooks[Any]) -> ModelLayer[M]:
-        """Return this layer in front of another view of the set."""
         return ModelLayer(self.adapter, entities)
 
     def takes(self, name: str, value: object) -> bool:
@@ -97,7 +96,6 @@ class ModelLayer(SetHooks[M]):
         return await self.entities._totals(via, self._stored_key(fields, via), retry_for)
 
     def _stored(self, selection: Selection) -> Selection:
-        """Return what a read of instances reads of the stored entities."""
         fields, via, where, allow, select, retry_for = selection
         self._check_select(select)
         if isinstance(via, Index) and via.include is not None:
@@ -138,7 +136,7 @@ class ModelLayer(SetHooks[M]):
         # The service's own upserts would remove undeclared properties, or mix two model versions in one entity
         adapter, fields = self.adapter, self.adapter.new_fields(instance)
 
-        async def write(current: Entity | None) -> Entity:
+        async def write(current: Entity | None) -> Any:
             if current is None:
                 return await self.entities._create(fields, retry_for)
             if in_part:
@@ -152,7 +150,6 @@ class ModelLayer(SetHooks[M]):
         return adapter.instance_of(entity) if in_part else adapter.after_write(instance, entity)
 
     async def _write(self, entity: Entity, instance: Any, changes: Fields | None, retry_for: float) -> M:
-        """Write an entity that was read with the values of an instance, or with some changed fields."""
         adapter = self.adapter
         if changes is None:
             adapter.rewrite(entity, instance)
@@ -160,7 +157,7 @@ class ModelLayer(SetHooks[M]):
         fields = adapter.fields_to_merge(entity, changes)
         return adapter.instance_of(await self.entities._change(entity, fields, retry_for))
 
-    async def _write_whole(self, entity: Entity, retry_for: float) -> Entity:
+    async def _write_whole(self, entity: Entity, retry_for: float) -> Any:
         # The set computes some fields of a key, such as a bucket, whatever they are in a new instance
         entity.update(self.entities._key_of(entity))
         return await self.entities._change(entity, None, retry_for)
@@ -199,34 +196,28 @@ class ModelLayer(SetHooks[M]):
 
     def _plan_insert(self, instance: Any) -> Write[M]:
         write = self.entities._plan_insert(self.adapter.new_fields(instance))
-        return _converted(write, partial(self.adapter.after_write, instance))
+        return replace(write, convert=partial(self.adapter.after_write, instance))
 
     def _plan_change(self, instance: Any, changes: Fields | None) -> Write[M]:
         adapter, entity = self.adapter, self.adapter.remembered(instance)
         if changes is None:
             adapter.rewrite(entity, instance)
-            return _converted(self.entities._plan_change(entity, None), partial(adapter.after_write, instance))
+            return replace(self.entities._plan_change(entity, None), convert=partial(adapter.after_write, instance))
         fields = adapter.fields_to_merge(entity, adapter.changes(changes))
-        return _converted(self.entities._plan_change(entity, fields), adapter.instance_of)
+        return replace(self.entities._plan_change(entity, fields), convert=adapter.instance_of)
 
     def _plan_removal(self, instance: Any) -> Write[M]:
         write = self.entities._plan_removal(self.adapter.remembered(instance))
-        return _converted(write, lambda entity: instance)
+        return replace(write, convert=lambda entity: instance)
 
     def _plan_rename(self, instance: Any, fields: Fields) -> tuple[Write[M], Write[M]]:
         entity = self.adapter.remembered(instance)
         deletion, insertion = self.entities._plan_rename(entity, self.adapter.renamed(entity, instance, fields))
-        return _converted(deletion, self.adapter.instance_of), _converted(insertion, self.adapter.instance_of)
-
-
-def _converted(write: Write[Any], convert: Callable[[Entity], Any]) -> Write[Any]:
-    """Return a change whose caller gets what `convert` returns of the written entity."""
-    return replace(write, convert=convert)
+        convert = self.adapter.instance_of
+        return replace(deletion, convert=convert), replace(insertion, convert=convert)
 
 
 class _Instances(WrappedItems[Any]):
-    """Yields the instances of entities."""
-
     def __init__(self, entities: AsyncGenerator[Any, None], adapter: ModelAdapter[Any]) -> None:
         super().__init__(entities)
         self._adapter = adapter
@@ -247,11 +238,10 @@ def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     if not isinstance(returned, type(instance)):
         rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(instance).__name__}, from a function without async"
-        error = BadInput("change", type(returned).__name__, rule, hint)
         if iscoroutine(returned):
             # So that Python does not warn that it is not awaited
             returned.close()
-        raise error
+        raise BadInput("change", type(returned).__name__, rule, hint)
     return returned
 
 
@@ -266,7 +256,7 @@ def as_declared(
         reduce(lambda mapping, model_class: mapping.of_model(model_class), classes, mapping) for mapping in mappings
     ]
     missing = defaultdict[type[StoredBy], dict[str, StoredBy]](dict)
-    for name, annotation in (pair for model_class in classes for pair in field_annotations(model_class, StoredBy)):
+    for name, annotation in (pair for model_class in classes for pair in annotated(model_class, StoredBy).items()):
         if not any(mapping.declared_by is type(annotation) and name in mapping.fields for mapping in model_mappings):
             missing[type(annotation)][name] = annotation
     more = [next(iter(fields.values())).mapping(table.name, list(fields)) for fields in missing.values()]

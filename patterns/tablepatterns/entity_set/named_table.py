@@ -33,7 +33,6 @@ class StoredNames:
         self._growth = 2 * sum(max(0, len(stored) - len(name)) for name, stored in self._stored.items())
 
     def stored(self, name: str) -> str:
-        """Return the name of the property of a field."""
         return self._stored.get(name, name)
 
     def check_shared(self, derived: Iterable[Derived]) -> None:
@@ -58,9 +57,8 @@ class StoredNames:
         becomes = None if write.becomes is None else self.renamed(write.becomes)
         stored_operation = replace(write, entity=self.renamed(write.entity), becomes=becomes, measured_size=None)
         if write.size + self._growth > MAX_ENTITY_BYTES and stored_operation.size > MAX_ENTITY_BYTES:
-            rule = f"an entity has at most {MAX_ENTITY_BYTES} (1 MiB)"
-            hint = "keep large values in blobs"
-            raise LimitExceeded("size of the entity in bytes", stored_operation.size, rule, hint)
+            subject, rule = "size of the entity in bytes", f"an entity has at most {MAX_ENTITY_BYTES} (1 MiB)"
+            raise LimitExceeded(subject, stored_operation.size, rule, "keep large values in blobs")
         return stored_operation
 
     def row(self, row: Entity) -> Entity:
@@ -109,8 +107,6 @@ def check_unnamed(table: Table, subject: str) -> None:
 
 
 class NamedTable(Table):
-    """A table that is read and written with field names."""
-
     def __init__(self, table: Table, names: StoredNames) -> None:
         super().__init__(table._client, table._hook, table._requests)
         self._names = names
@@ -122,8 +118,7 @@ class NamedTable(Table):
     async def read_page(self, query: PageQuery) -> EntityPage:
         names = self._names
         where = None if query.where is None else names.filter(query.where)
-        stored = query._replace(where=where, select=names.names(query.select))
-        page = await super().read_page(stored)
+        page = await super().read_page(query._replace(where=where, select=names.names(query.select)))
         return page._replace(entities=list(map(names.row, page.entities)))
 
     async def submit(self, *operations: Operation) -> list[Entity]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..entity import Entity, set_write, write_ids_of
 from ..sdk.operation import ANY, Kind, Operation
 from ..write_id import WriteIds
 from .derived import Keys
-
-if TYPE_CHECKING:
-    from .row_store import RowReader
+from .placement import RowReader
 
 
 class Pending:

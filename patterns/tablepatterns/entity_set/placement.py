@@ -1,13 +1,17 @@
-"""Where derived rows are stored: in the partition of the entities, in a table, or in blobs."""
+"""Where derived rows are stored: in the partition of the entities, in a table, or in blobs; and how they are read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 from ..declared_rows import StoreName
+from ..entity import Entity
 from ..errors import BadDesign
+from ..filters import Filter
 from ..key import Key
+from ..sdk.operation import Operation
+from ..sdk.table import Page
 
 
 class _Placement:
@@ -70,3 +74,24 @@ def check_partition(name: str, key: Key, primary: Key, placement: Placement) -> 
     if placement == InTable() and shares:
         rule = "its rows would share the primary's partition"
         raise BadDesign(name, key.partition_template, rule, "give the key another PartitionKey, or no store")
+
+
+class RowReader(Protocol):
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Read one row by its keys, or None."""
+        ...
+
+
+class RowStore(RowReader, Protocol):
+    """What stores derived rows: a table, or the blobs of a container."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows, in the order of their keys."""
+        ...
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Carry out writes on condition of the rows' ETags."""
+        ...

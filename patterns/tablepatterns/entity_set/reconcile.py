@@ -24,7 +24,7 @@ from ..recipe import Account
 from ..sdk.operation import Operation
 from ..sdk.table import Table
 from .derived import INTENT_ID, TOMBSTONE, Derived, Keys, Primary, RowLayout, keys_of
-from .row_store import RowStore
+from .placement import RowStore
 
 OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)
 """The errors of a write of a derived row that lost a race: the row must be read again."""
@@ -80,11 +80,9 @@ class DerivedRows:
         self._stores = {derived_data: store for derived_data, store in stores.items() if store is not None}
 
     def table_of(self, derived: Derived) -> RowStore:
-        """Return the table or other store of one kind of derived rows."""
         return self._stores.get(derived) or self._tables[derived.table(self.primaries.name)]
 
     async def primary(self, row: Keys) -> Primary:
-        """Read a primary row. Cost: 1 transaction."""
         stored_row = await self.primaries.get(*row)
         if stored_row is None or TOMBSTONE in stored_row:
             return Primary(self.key, row, None)
@@ -130,7 +128,6 @@ class DerivedRows:
         return Comparison(Finding.MISSING if row is None else Finding.STALE, operation)
 
     def wants(self, derived: Derived, keys: Keys, primary: Primary) -> bool:
-        """Whether an entity should contribute to a row."""
         return keys in primary.parts(derived)
 
     async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
@@ -48,16 +48,17 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
     """Return the write that makes a row hold exactly these properties, or deletes it if there are none."""
     if row is None:
         return Operation.insert(with_keys(keys, properties)) if properties else None
-    etag = row.etag or ANY
-    write = Operation.replace(with_keys(keys, properties), etag) if properties else Operation.delete(*keys, etag)
-    return replace(write, write_ids=write_ids_of(row))
+    etag, write_ids = row.etag or ANY, write_ids_of(row)
+    if not properties:
+        return Operation.delete(*keys, etag, write_ids=write_ids)
+    return Operation.replace(with_keys(keys, properties), etag, write_ids=write_ids)
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
-    if row is None:
-        return Operation.insert(with_keys(keys, properties))
     new_row = with_keys(keys, properties)
-    return replace(Operation.merge(new_row, row.etag or ANY, becomes={**row, **new_row}), write_ids=write_ids_of(row))
+    if row is None:
+        return Operation.insert(new_row)
+    return Operation.merge(new_row, row.etag or ANY, becomes={**row, **new_row}, write_ids=write_ids_of(row))
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +66,6 @@ def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
-    """Reject a row whose list is too large."""
     size = entity_size(*keys, properties)
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
         rule = "the entities that it lists fill a row (1 MiB)"
@@ -98,7 +98,6 @@ class KeyList:
         return isinstance(row.get(self.name), str)
 
     def entries(self, row: Mapping[str, Any]) -> dict[Keys, str]:
-        """Return the keys that a row lists, with their notes."""
         texts = [text for part in self._parts(row) for text in part.split(_BETWEEN) if text]
         return dict(self._entry(row["PartitionKey"], text) for text in texts)
 
@@ -116,9 +115,8 @@ class KeyList:
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the properties of a row without its list."""
-        parts = {self._property(number) for number, _ in enumerate(self._parts(row), 1)}
-        return {name: value for name, value in row.items() if name not in parts}
+        names = {self._property(number) for number, _ in enumerate(self._parts(row), 1)}
+        return {name: value for name, value in row.items() if name not in names}
 
     def _parts(self, row: Mapping[str, Any]) -> Iterator[str]:
         number = 1
@@ -190,7 +188,6 @@ class SharedRows(Derived):
         return {}
 
     def may_be_primary(self, row: Keys, key: Key) -> bool:
-        """Whether a primary row of the set may have these keys."""
         return self.placement in (InPartition(), InTable()) and key.matches(*row)
 
     async def _stored_rows(
@@ -210,16 +207,6 @@ class SharedRows(Derived):
         else:
             rows = await rows_at_once(store, where, ("PartitionKey", "RowKey", *select))
         return [row for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
-
-
-class Copies(SharedRows):
-    """Entities of another set that hold copies of an entity's fields: `CopiedFields`.
-
-    In the partition, an entity that starts to refer to another is conditional on the other's primary row. So writes of
-    the other must be conditional on its primary row too, even if it was read from an index.
-    """
-
-    _guards_primary = True
 
 
 class Lists(SharedRows):

@@ -6,8 +6,7 @@ several ranges of keys at a time.
 """
 
 from .counting import Counts, count
-from .derived_data import backfill, recount, repair, verify
-from .drift import Drift, Report
+from .derived_data import Drift, Report, backfill, recount, repair, verify
 from .migration import Migration, migrate
 from .workers import Workers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -126,10 +126,8 @@ async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange
         else:
             insort(keys, key, key=ordinal)
             gaps += [(low, key), (key, high)]
-    return list(_between([rows.after, *keys, rows.up_to], rows))
-
-
-def _between(bounds: list[str | None], rows: RowRange) -> Iterator[RowRange]:
-    for after, up_to in pairwise(bounds):
-        if after is None or up_to is None or ordinal(after) < ordinal(up_to):
-            yield rows._replace(after=after, up_to=up_to)
+    return [
+        rows._replace(after=after, up_to=up_to)
+        for after, up_to in pairwise([rows.after, *keys, rows.up_to])
+        if after is None or up_to is None or ordinal(after) < ordinal(up_to)
+    ]

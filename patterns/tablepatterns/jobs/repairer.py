@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
@@ -143,8 +142,8 @@ def _guard(primary: Primary) -> list[Operation]:
     if primary.fields is None or primary.etag is None:
         return []
     partition_key, row_key = primary.row
-    unchanged = Operation.merge({"PartitionKey": partition_key, "RowKey": row_key}, primary.etag)
-    return [replace(unchanged, write_ids=primary.write_ids)]
+    row = {"PartitionKey": partition_key, "RowKey": row_key}
+    return [Operation.merge(row, primary.etag, write_ids=primary.write_ids)]
 
 
 _ATTEMPTS: Final = 4

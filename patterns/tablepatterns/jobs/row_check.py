@@ -83,9 +83,10 @@ class _Checker:
         keys = keys_of(row)
         if TOMBSTONE in row:
             return RowCheck(1)
-        if not self._rows.is_primary(row):
-            is_known = self._is_known(row, keys)
-            return RowCheck(1, misfits=() if is_known else (Misfit(keys, _reason_of_key(self._rows.key, keys)),))
+        try:
+            self._rows.key.parse(*keys)
+        except BadKey as error:
+            return RowCheck(1, misfits=() if self._is_known(row, keys) else (Misfit(keys, message_of(error)),))
         is_earlier, adapter = False, self._adapter
         try:
             entity = await entity_of(self._plain, row)
@@ -107,11 +108,3 @@ class _Checker:
         return self._declared.kind_of(self._rows.primaries.name, *keys) is not None or any(
             kind.primary_keys_of(self._rows.key, row) is not None for kind in self._derived
         )
-
-
-def _reason_of_key(key: Any, keys: Keys) -> str:
-    try:
-        key.parse(*keys)
-    except BadKey as error:
-        return message_of(error)
-    return "it is not a row of this set"

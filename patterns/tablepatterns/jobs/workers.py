@@ -10,7 +10,7 @@ import functools
 import pickle
 import signal
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol, TypeVar
 from ..argument_types import check_least, checked
 from ..errors import BadInput, EntityAlreadyExists, RangesFailed, message_of
 from ..rate_limit import Pool
-from ..recipe import Account, BlockingAccount, bound_async, finish, identity_of
+from ..recipe import BlockingAccount, bound_async, finish, identity_of
 from .ranges import PageReader, RowRange, split
 
 ReportT = TypeVar("ReportT")
@@ -179,7 +179,11 @@ class Task:
                 rule = f"it is on the account {identity_of(subject.account)}, and the job on {self.account}"
                 raise BadInput("source", type(subject).__name__, rule, "connect all processes to the same account")
             part = OneRange(self.name, self.rows, self.seconds)
-            _finished(_after_pause(bound_async(subject), self, part), subject.account)
+            work = _after_pause(bound_async(subject), self, part)
+            if isinstance(subject.account, BlockingAccount):
+                finish(work)
+            else:
+                _loop().run_until_complete(work)
         except Exception as error:  # noqa: BLE001 - reported by the process that sent the task
             return _failure(error)
         return _Outcome(part.report, tuple(part.left))
@@ -204,10 +208,6 @@ def _loaded(source: bytes) -> Any:
 def _loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of this process: connections belong to the loop in which they were opened."""
     return asyncio.new_event_loop()
-
-
-def _finished(work: Coroutine[Any, Any, Any], account: Account) -> Any:
-    return finish(work) if isinstance(account, BlockingAccount) else _loop().run_until_complete(work)
 
 
 def _failure(error: BaseException) -> _Outcome:
@@ -251,7 +251,7 @@ class Run:
         try:
             await self._share(list(self.waiting), self.workers.count * _RANGES_PER_WORKER)
             while self.waiting or self._running:
-                while self.waiting and len(self._running) < self._most:
+                while self.waiting and len(self._running) < (1 if self._is_inline else self.workers.count):
                     await self._start(self.waiting.popleft())
                 for task in await self._first_done():
                     await self._take(task)
@@ -284,10 +284,6 @@ class Run:
     @property
     def _is_blocking(self) -> bool:
         return isinstance(self.pool.account, BlockingAccount)
-
-    @property
-    def _most(self) -> int:
-        return 1 if self._is_inline else self.workers.count
 
     @property
     def _not_done(self) -> list[RowRange]:

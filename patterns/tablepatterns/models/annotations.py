@@ -6,7 +6,7 @@ The class is a dataclass, or of pydantic or attrs, neither of which is imported 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -72,7 +72,6 @@ def check_whole(field: str, annotations: Sequence[object]) -> None:
 
 
 def field_types(model: type[Any]) -> dict[str, Any]:
-    """Return the types of the fields of a class, with their annotations."""
     # Before they are resolved: Python 3.10 cannot resolve an InitVar in quotes
     for name, field in getattr(model, "__dataclass_fields__", {}).items():
         if isinstance(field.type, InitVar) or str(field.type).startswith(("InitVar[", "dataclasses.InitVar[")):
@@ -85,17 +84,10 @@ def field_types(model: type[Any]) -> dict[str, Any]:
         raise BadDesign("type", model, rule, "define and import them at module level") from error
 
 
-def field_annotations(model: type[Any], kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Yield the annotations of fields that are some kind of object, with the name of the field."""
-    for name, hint in field_types(model).items():
-        for annotation in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
-            if isinstance(annotation, kind):
-                yield name, annotation
-
-
 def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
     """Return the fields of a class that are annotated with some kind of object, each with the object."""
-    return dict(field_annotations(model, kind))
+    hints = [(name, hint) for name, hint in field_types(model).items() if get_origin(hint) is Annotated]
+    return {name: part for name, hint in hints for part in get_args(hint)[1:] if isinstance(part, kind)}
 
 
 def stored_names(model: type[Any]) -> Mapping[str, str]:
@@ -125,25 +117,24 @@ def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
     if not isinstance(record_class, type):
         return None
     if dataclasses.is_dataclass(record_class):
-        return [_of_dataclass(field) for field in dataclasses.fields(record_class) if field.init]
+        return [
+            DeclaredField(field.name, field.name, not field.default is field.default_factory is dataclasses.MISSING)
+            for field in dataclasses.fields(record_class)
+            if field.init
+        ]
     if "__attrs_attrs__" in record_class.__dict__:
-        return [_of_attrs(field) for field in record_class.__attrs_attrs__ if field.init]
+        # NOTHING of attrs, which is not imported here, is of the class _Nothing
+        return [
+            DeclaredField(field.name, field.alias, type(field.default).__name__ != "_Nothing")
+            for field in record_class.__attrs_attrs__
+            if field.init
+        ]
     if hasattr(record_class, "__pydantic_fields__"):
         if record_class.model_config.get("extra") == "allow":
             rule = 'with extra="allow" it takes fields that it does not declare, and that would not be stored'
             raise BadDesign("type", record_class.__name__, rule, 'declare them, or use extra="forbid"')
         return [_of_pydantic(name, field) for name, field in record_class.model_fields.items()]
     return None
-
-
-def _of_dataclass(field: dataclasses.Field[Any]) -> DeclaredField:
-    has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-    return DeclaredField(field.name, field.name, has_default)
-
-
-def _of_attrs(field: Any) -> DeclaredField:
-    # Its NOTHING is of this class, and not imported here
-    return DeclaredField(field.name, field.alias, type(field.default).__name__ != "_Nothing")
 
 
 def _of_pydantic(name: str, field: Any) -> DeclaredField:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -68,7 +67,7 @@ def required(codec: Codec) -> Codec:
 
 
 class Nested(Codec):
-    """The base of types that are stored as JSON text."""
+    """The base of types that are stored as JSON text; each has its own `to_json` and `from_json`."""
 
     is_comparable = False
     instead = "use fields of single values in the key"
@@ -90,14 +89,6 @@ class Nested(Codec):
         except (ValueError, RecursionError) as error:
             raise TypeMismatch(stored, "the field is stored as JSON, and this is not JSON", "repair it") from error
         return self.from_json(part)
-
-    @abstractmethod
-    def to_json(self, value: object) -> object:
-        """Return the value in JSON form."""
-
-    @abstractmethod
-    def from_json(self, part: object) -> object:
-        """Return the value of its JSON form."""
 
 
 class AnyJson(Nested):
@@ -144,7 +135,6 @@ class ItemsOf(Nested):
         return self._kind(convert_part(f"[{at}]", codec.from_json, item) for at, (codec, item) in enumerate(items))
 
     def _items(self, value: object, kind: type) -> Iterator[tuple[Codec, object]]:
-        """Return the items of a value of this kind, each with its codec."""
         if not isinstance(value, kind):
             raise self.mismatch(value)
         values = cast("Sequence[object]", value)

@@ -6,14 +6,12 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isabstract
-from typing import Annotated, Any, Final, cast, get_args, get_origin
+from typing import Annotated, Any, cast, get_args, get_origin
 
 from ..errors import BadDesign
 from .annotations import Streamed, declared_fields, field_types
 from .codecs import Nested, OptionalOf, codec_of, convert_part, required
 from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
-
-_ABSENT: Final = object()
 
 
 @dataclass(frozen=True)
@@ -105,11 +103,8 @@ class Record:
     def from_json(self, part: Mapping[str, object]) -> Any:
         arguments: dict[str, Any] = {}
         for name, member in self.members.items():
-            json_value = part.get(name, _ABSENT)
-            if json_value is not _ABSENT:
-                arguments[member.parameter] = convert_part(name, member.codec.from_json, json_value)
-            elif _needs_none(name, member):
-                arguments[member.parameter] = None
+            if name in part or _needs_none(name, member):
+                arguments[member.parameter] = convert_part(name, member.codec.from_json, part.get(name))
         return self.record_class(**arguments)
 
 

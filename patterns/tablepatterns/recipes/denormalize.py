@@ -8,31 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
 from ..entity import Entity, same_value, storable, without_none, write_ids_of
-from ..entity_set.derived import (
-    Announcer,
-    Change,
-    Derived,
-    Fields,
-    Keys,
-    LookedUpFields,
-    Primary,
-    RowLayout,
-    RowProfile,
-    with_dates,
-)
-from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
-from ..entity_set.row_store import RowReader
-from ..entity_set.shared_rows import Copies, merging, rewriting, with_keys
+from ..entity_set.commit import LookedUpFields
+from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, with_dates
+from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, RowReader, check_partition
+from ..entity_set.shared_rows import SharedRows, merging, rewriting, with_keys
 from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..key import Key
 from ..sdk.operation import ANY, Operation
 
 if TYPE_CHECKING:
     from ..entity_set.entity_set import EntitySet
+    from ..entity_set.intents import Intents
 from ..entity_set.internals import intents_or_none, primary_layout
 
 
-class CopiedFields(Copies):
+class CopiedFields(SharedRows):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
     Use it if entities are usually read together, such as a department, which holds its manager's number, with the
@@ -70,6 +60,10 @@ class CopiedFields(Copies):
 
     Guide: denormalization pattern.
     """
+
+    # In the partition, an entity that starts to refer to another is conditional on the other's primary row. So writes
+    # of the other must be conditional on its primary row too, even if it was read from an index
+    _guards_primary = True
 
     @checked
     def __init__(
@@ -225,7 +219,7 @@ class FilledCopies(LookedUpFields):
         copied = self._copies.copied(primary_layout(self._source).entity(row))
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
-    def intents_for(self, change: Change) -> list[tuple[Announcer, Change]]:
+    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""
         intents, new = intents_or_none(self._source), change.new
         if not self._copies.is_eventual or intents is None or new is None:

@@ -11,7 +11,7 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, as_stored, check_filter, entity_of, primary_layout
+from ..entity_set.internals import adapter_or_none, as_stored, entity_of, mappings_of, primary_layout
 from ..entity_set.named_table import with_field_names, with_stored_names
 from ..entity_set.range_query import bounding_range, check_class, condition, filled_page, range_filter
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
@@ -148,7 +148,7 @@ class EntityTypes(Pattern[Account_co]):
             _, key_fields = as_stored(entity_set, None, fields)
             ranges.append(entity_set.key.range(key_fields))
             if where is not None:
-                check_filter(entity_set, where)
+                mappings_of(entity_set).check_filter(where)
                 own_condition = condition(primary_layout(entity_set), where, key_fields)
                 conditions.add(with_stored_names(entity_set.table, own_condition))
         if len(conditions) > 1:

@@ -9,8 +9,7 @@ from typing import Any, Final
 from ..argument_types import checked
 from ..entity import Entity, storable
 from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
-from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
-from ..entity_set.row_store import RowStore
+from ..entity_set.placement import InBlobs, InPartition, Placement, RowStore, check_partition
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
 from ..errors import BadDesign, BadInput, BlobChanged, EntityChanged
 from ..filters import Filter

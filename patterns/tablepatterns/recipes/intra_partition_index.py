@@ -7,7 +7,7 @@ from typing import Generic
 
 from ..argument_types import checked
 from ..entity_set.derived import Change, Index, copy_operations
-from ..entity_set.row_store import RowReader
+from ..entity_set.placement import RowReader
 from ..errors import BadDesign
 from ..key import K, Key
 from ..sdk.operation import Operation

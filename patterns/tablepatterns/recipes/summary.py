@@ -10,8 +10,7 @@ from ..argument_types import checked
 from ..edm import Int64
 from ..entity import Entity, storable
 from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile, keys_of
-from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
-from ..entity_set.row_store import RowReader
+from ..entity_set.placement import InBlobs, InPartition, Placement, RowReader, check_partition
 from ..entity_set.shared_rows import PART, KeyList, Totals, check_size, merging, rewriting, spread_key
 from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key

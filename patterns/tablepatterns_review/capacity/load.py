@@ -116,7 +116,7 @@ def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Quer
 
 def _completes(layout: RowLayout, call: Measured) -> bool:
     """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
-    return not layout.is_complete and 0 < call.returned < call.examined and call.requests > 1
+    return layout.include is not None and 0 < call.returned < call.examined and call.requests > 1
 
 
 def _written(design: Design, declared_set: DeclaredSet, call: Measured, write: Write) -> Iterator[_Part]:

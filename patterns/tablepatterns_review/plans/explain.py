@@ -11,7 +11,7 @@ from tablepatterns.argument_types import checked
 from tablepatterns.arguments import fields_of, via_and_fields
 from tablepatterns.entity_set.derived import Derived, Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.internals import check_filter, mappings_of, primary_layout
+from tablepatterns.entity_set.internals import mappings_of, primary_layout
 from tablepatterns.entity_set.range_query import Question
 from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.figures import count, counted
@@ -159,7 +159,7 @@ class Plans:
             self._check_own(index)
         layout = primary_layout(self._set) if index is None else index.shape(self._set.key)
         if where is not None:
-            check_filter(self._set, where)
+            mappings_of(self._set).check_filter(where)
         stored = None if select is None else mappings_of(self._set).stored(select)
         return _plan(Question.of(layout, where, stored, arguments, QueryClass.TABLE_SCAN).filter)
 
@@ -169,7 +169,7 @@ class Plans:
         :raises BadFilter: the filter names a property that the set stores encoded, or compares a field of the key in a
             way that the key does not allow
         """
-        check_filter(self._set, where)
+        mappings_of(self._set).check_filter(where)
         expression = stored_filter(self._set.key, where)
         return _plan(expression, self._better_calls(expression))
 

@@ -14,7 +14,7 @@ from support.maintained_set import BY_ID, FAR, KINDS, NEAR, change, fill, found_
 from support.table_states import op
 from tablepatterns import EntitySet, Finding, InPartition, InTable, Key
 from tablepatterns.entity_set.derived import Change, Derived
-from tablepatterns.entity_set.row_store import RowReader
+from tablepatterns.entity_set.placement import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
 from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.sdk.operation import ANY, Operation

@@ -11,13 +11,13 @@ from typing import Any, Final, Literal
 from ... import limits
 from ...edm import key_order, value_size
 from ...entity import Entity, identify, same_value
-from ...entity_set.commit import Step, Write, all_steps, join_steps, own_steps
-from ...entity_set.derived import Index, Keys, LookedUpFields, keys_of
+from ...entity_set.commit import LookedUpFields, Step, Write, all_steps, join_steps, own_steps
+from ...entity_set.derived import Index, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of
 from ...entity_set.pending import Pending
+from ...entity_set.placement import RowReader
 from ...entity_set.range_query import first_rows
-from ...entity_set.row_store import RowReader
 from ...errors import (
     BadDesign,
     BadInput,
