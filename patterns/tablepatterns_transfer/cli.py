@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 
 from tablepatterns.cli.declared import load, run
-from tablepatterns.cli.output import FAILED, DryRun, Result, command
+from tablepatterns.cli.output import FAILED, DryRun, Result, command, new_app
 from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadInput
@@ -35,13 +35,6 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the e
 Source = Annotated[
     Path, typer.Argument(metavar="DIR|FILE", help="The folder of an export; or a .csv or .parquet file, for a set.")
 ]
-
-
-def commands(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    command(app)(export)
-    command(app, "import")(restore)
-    command(app)(compare)
 
 
 def transfer_of(name: str, storage: str | None) -> TableTransfer[Any]:
@@ -198,3 +191,9 @@ def _result(differences: Differences) -> Result:
             lines.append(f"and {count(differences.counts[kind] - _SHOWN)} more {kind}; --json lists 10,000")
     data = {"equal": differences.equal, "counts": differences.counts, **listed}
     return Result(data, lines, 0 if differences.are_none else FAILED)
+
+
+app = new_app()
+command(app)(export)
+command(app, "import")(restore)
+command(app)(compare)

@@ -18,14 +18,16 @@ from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account, as_async
 from ..storage import connect
 from .declared import run
-from .output import Result, console
+from .output import Result, command, console, new_app
 
 if TYPE_CHECKING:
     from ..inventory.inventory import TableInventory
 
 _REQUESTS = 50
+app = new_app()
 
 
+@command(app)
 def design(
     from_table: Annotated[
         list[str] | None, typer.Option(help="A table to read a sample of; several times for several.")

@@ -1,4 +1,4 @@
-"""Print the packaged help page on errors, or one section of it."""
+"""Print the packaged help page on errors, or one section of it: `tablepatterns help BadKey`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import functools
 import re
 from difflib import get_close_matches
 from importlib.resources import files
+from typing import Annotated
 
+import typer
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
+from .output import Result, command, new_app
 
 _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
+app = new_app()
+
+
+@command(app, "help")
+def show_help(
+    name: Annotated[str, typer.Argument(help="An error, such as BadKey; by default, list all.")] = "",
+) -> Result:
+    """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
+    return Result({"name": name, "text": section(name)} if name else names(), (render_help(name),))
 
 
 @functools.cache

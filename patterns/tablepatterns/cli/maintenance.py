@@ -38,7 +38,7 @@ from ..recipes.rekey.rekey import Rekey
 from ..recipes.wide_entity.wide_entity import WideEntity
 from ..storage import connect
 from .declared import load, run
-from .output import FAILED, DryRun, Result, Yes, command, confirm
+from .output import FAILED, DryRun, Result, Yes, command, confirm, new_app
 from .walks import Target, Walks, run_or_report, walking
 
 SHOWN: Final = 10
@@ -51,13 +51,6 @@ SetName = Annotated[
 Names = Annotated[
     list[str] | None, typer.Option("--derived", help="The name of derived data; several times; by default, all.")
 ]
-
-
-def maintenance(app: typer.Typer) -> None:
-    for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
-        command(app)(walking()(walk))
-    command(app, "count")(walking()(count_entities))
-    command(app)(drop_expired)
 
 
 def verify(name: SetName, derived: Names = None, *, walks: Walks) -> Result:
@@ -358,3 +351,10 @@ def first_lines(lines: Iterable[str]) -> list[RenderableType]:
     texts = list(lines)
     more = [f"and {count(len(texts) - SHOWN)} more; --json lists all"] if len(texts) > SHOWN else []
     return [*texts[:SHOWN], *more]
+
+
+app = new_app()
+for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
+    command(app)(walking()(walk))
+command(app, "count")(walking()(count_entities))
+command(app)(drop_expired)

@@ -130,6 +130,10 @@ class Interrupted(Exception):
         self.data = data
 
 
+def new_app(**settings: Any) -> typer.Typer:
+    return typer.Typer(add_completion=False, rich_markup_mode=None, **settings)
+
+
 def command(
     app: typer.Typer, name: str | None = None, **settings: Any
 ) -> Callable[[Callable[P, Result | None]], Callable[P, None]]:

@@ -10,9 +10,12 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from .output import Result, progress_bars
+from .output import Result, command, new_app, progress_bars
+
+app = new_app()
 
 
+@command(app)
 def traffic(
     logs: Annotated[list[Path], typer.Argument(help="Log files, or folders with log files.")],
     interval: Annotated[float, typer.Option(help="The seconds in which the load of a partition is measured.")] = 60,
