@@ -144,9 +144,9 @@ def _after(call: str, move: Rekey[Any, Any], *, dry_run: bool = False) -> Result
 def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
-    figures = {"entities": "entities", "copies": "copies"}
-    over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
-    return walks.run(over, move.account, move.old_set.account)
+    over = walks.over(work, getattr(bound_async(move), work), {"entities": "entities", "copies": "copies"})
+    report: RekeyReport = walks.run(over, move.account, move.old_set.account)
+    return report
 
 
 def _compared(name: str, walks: Walks) -> Result:
