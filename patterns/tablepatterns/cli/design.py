@@ -21,7 +21,7 @@ from .declared import run
 from .output import Result, command, console, new_app
 
 if TYPE_CHECKING:
-    from ..inventory.inventory import TableInventory
+    from ..inventory import TableInventory
 
 _REQUESTS = 50
 app = new_app()
@@ -57,7 +57,7 @@ def design(
 
 
 async def _inventories(account: Account, tables: list[str], requests: int) -> list[TableInventory]:
-    from ..inventory.inventory import take_inventory
+    from ..inventory import take_inventory
 
     return [await take_inventory(account, table, requests) for table in tables]
 
