@@ -11,6 +11,7 @@ Override a fixture to change all that build on it: your own `azure_clock` become
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _NEED_ENGINE = ("azure_engine", "azure_clock", "azure_faults")
 _NEED_MEMORY = ("azure_patched",)
+_CREATED = {"CreateTable": (201, 204), "CreateQueue": (201,), "CreateContainer": (201,)}
+"""The operations that create something, with their status if it was not there before."""
+_MAX_REQUESTS = 10_000_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -132,14 +136,42 @@ def _azure_target(request: pytest.FixtureRequest) -> Iterator[Any]:
         with serving(request.getfixturevalue("azure_engine")) as connection_string:
             yield connection_string
     else:
-        from tablepatterns.testing.isolation import NotIsolated, isolated
+        yield from _isolated(request.getfixturevalue("_azure_account"))
 
-        target = request.getfixturevalue("_azure_account")
-        try:
-            with isolated(target):
-                yield target
-        except NotIsolated as error:
-            pytest.fail(str(error), pytrace=False)
+
+def _isolated(target: str) -> Iterator[str]:
+    """Yield an account that others may use, delete what the test created, and fail if it used anything else."""
+    from azure.core.exceptions import ResourceNotFoundError
+
+    from tablepatterns import connect
+    from tablepatterns.traffic import Traffic
+
+    with connect(target) as storage:
+        with Traffic(storage, everywhere=True, max_requests=_MAX_REQUESTS) as traffic:
+            yield target
+        created: set[tuple[str, str]] = set()
+        used: set[tuple[str, str]] = set()
+        for request in traffic.requests:
+            if request.resource is None:
+                continue
+            if request.status in _CREATED.get(request.operation, ()):
+                created.add((request.service, request.resource))
+            # A conflict is with what existed
+            elif 0 < request.status < 400 or (request.operation in _CREATED and request.status == 409):
+                used.add((request.service, request.resource))
+        deletions: dict[str, Callable[[str], object]] = {
+            "table": cast("Any", storage.tables).delete_table,
+            "queue": storage.queues.delete_queue,
+            "blob": storage.blobs.delete_container,
+        }
+        for service, name in sorted(created):
+            with suppress(ResourceNotFoundError):
+                deletions[service](name)
+    foreign = sorted(f"{service} {name!r}" for service, name in used - created)
+    if foreign:
+        rule = f"This test used {', '.join(foreign)}, which it did not create with azure_storage or azure_aio_storage"
+        hint = "others may use it, and it is not deleted. Delete it, or take a new name from azure_name."
+        pytest.fail(f"{rule}: {hint}", pytrace=False)
 
 
 @pytest.fixture

@@ -137,7 +137,11 @@ def resolve(target: object, credential: Any = None) -> Target:
         base = "http://127.0.0.1"
         return _named_key({name: f"{base}:{port}/{_AZURITE_ACCOUNT}" for name, port in AZURITE_PORTS.items()})
     if target == "env":
-        return _from_environment()
+        target = os.environ.get(CONNECTION_VARIABLE, "")
+        if not target:
+            rule = f"the environment variable {CONNECTION_VARIABLE} is not set"
+            raise BadTarget("target", "env", rule, f"set it to the account's connection string, or {_ACCEPTED}")
+        return _connection_string(target)
     if ";" in target or target.lower().startswith("usedevelopmentstorage"):
         return _connection_string(target)
     if _URL.match(target):
@@ -187,7 +191,11 @@ def _named_key(urls: Mapping[str, str], account: str = _AZURITE_ACCOUNT, key: st
 def _checked(credential: Any, urls: Mapping[str, str]) -> Any:
     """Return a credential that the SDK's clients of all three services accept."""
     if isinstance(credential, AzureNamedKeyCredential):
-        _check_key(credential.named_key.key)
+        try:
+            b64decode(credential.named_key.key, validate=True)
+        except ValueError:
+            hint = "copy the whole key from the access keys of the account"
+            raise BadTarget("account key", NOT_SHOWN, "an account key must be valid Base64", hint) from None
     elif hasattr(credential, "get_token") or hasattr(credential, "get_token_info"):
         if any(url.startswith("http:") for url in urls.values()):
             rule = "tokens are sent only over https"
@@ -197,22 +205,6 @@ def _checked(credential: Any, urls: Mapping[str, str]) -> Any:
         hint = "pass AzureNamedKeyCredential(account, key), AzureSasCredential(signature) or a token credential"
         raise BadTarget("credential", type(credential).__name__, rule, hint)
     return credential
-
-
-def _check_key(key: str) -> None:
-    try:
-        b64decode(key, validate=True)
-    except ValueError:
-        hint = "copy the whole key from the access keys of the account"
-        raise BadTarget("account key", NOT_SHOWN, "an account key must be valid Base64", hint) from None
-
-
-def _from_environment() -> Target:
-    text = os.environ.get(CONNECTION_VARIABLE, "")
-    if not text:
-        rule = f"the environment variable {CONNECTION_VARIABLE} is not set"
-        raise BadTarget("target", "env", rule, f"set it to the account's connection string, or {_ACCEPTED}")
-    return _connection_string(text)
 
 
 def _connection_string(text: str) -> Target:

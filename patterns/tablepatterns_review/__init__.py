@@ -1,6 +1,6 @@
 """Explain what a query costs before it is sent, and review a whole design.
 
-Modules that only a review needs are imported on first use, so that explaining a query stays fast.
+What explains and reviews is imported on first use, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from tablepatterns.extras import importing
 
 with importing("a review needs", extra="review"):
     from .design.model import Access, ArchivePolicy, DeclaredSet, Design, Field, Query, Retention, Shape, Write
-    from .plans.explain import Plans, explain
-    from .plans.query_plan import Better, QueryPlan
 
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
     from .design_file.reader import BadDesignFile, read_design
     from .kinds.from_sets import declare_set
+    from .plans.explain import Plans, explain
+    from .plans.query_plan import Better, QueryPlan
     from .result import Finding, Reviewed, Severity
     from .reviewer import review
 
@@ -51,11 +51,15 @@ __all__ = [
 _HOMES = {
     "declare_set": "kinds.from_sets",
     "BadDesignFile": "design_file.reader",
+    "Better": "plans.query_plan",
     "BadPriceTable": "capacity.price",
     "Finding": "result",
+    "Plans": "plans.explain",
     "PriceTable": "capacity.price",
+    "QueryPlan": "plans.query_plan",
     "Reviewed": "result",
     "Severity": "result",
+    "explain": "plans.explain",
     "read_design": "design_file.reader",
     "review": "reviewer",
 }

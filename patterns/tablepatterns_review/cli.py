@@ -26,6 +26,7 @@ from tablepatterns.cli.output import (
     command,
     console,
     fail,
+    new_app,
     print_document,
     progress_bars,
     shows_progress,
@@ -36,7 +37,6 @@ from tablepatterns.figures import count
 from tablepatterns.filters import FilterSyntaxError
 
 from .design.model import Design
-from .plans.explain import explain as plan_of
 from .result import Reviewed, Severity
 
 if TYPE_CHECKING:
@@ -249,12 +249,6 @@ def _written(reviewed: Reviewed, form: Form) -> str:
             return plain_text(text(reviewed))
 
 
-def commands(app: typer.Typer) -> None:
-    command(app)(explain)
-    command(app)(review)
-    command(app)(mcp)
-
-
 def mcp() -> None:
     """Offer reviews, query plans, patterns, costs and errors to an assistant, over the Model Context Protocol (MCP).
 
@@ -276,6 +270,8 @@ def explain(
 
     Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
     """
+    from .plans.explain import explain as plan_of
+
     try:
         plan = plan_of(text)
     except FilterSyntaxError as error:
@@ -341,3 +337,9 @@ def review(
     if text is not None:
         return Result({"text": text.getvalue()}, status=exit_status)
     raise typer.Exit(exit_status)
+
+
+app = new_app()
+command(app)(explain)
+command(app)(review)
+command(app)(mcp)

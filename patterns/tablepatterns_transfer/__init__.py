@@ -3,11 +3,11 @@
 Nothing else in the library imports this package.
 """
 
+from .arrow import to_arrow, to_pandas
 from .compare import Differences
 from .errors import BadExport, ImportDiffers
 from .export import ExportProgress
 from .foreign import FileImport
-from .frames import to_arrow, to_pandas
 from .manifest import Export, FileEntry, Manifest
 from .restore import ImportProgress
 from .transfer import TableTransfer, compare_exports

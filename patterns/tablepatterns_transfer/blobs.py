@@ -17,10 +17,10 @@ from tablepatterns.errors import BadInput, BlobChanged, LargeValueMissing
 from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import Account
 from tablepatterns.recipes.large_properties.large_properties import BlobName, LargeProperties, linked
-from tablepatterns.sdk.container import ABSENT
+from tablepatterns.sdk.container import ABSENT, Container
 
 from .manifest import BLOBS, BlobEntry, Export, hidden
-from .restore import Loader
+from .restore import Load
 
 
 class BlobPlace(NamedTuple):
@@ -44,31 +44,32 @@ class BlobPlace(NamedTuple):
             if (blob := linked(row.get(name), self.container)) is not None:
                 yield name, blob
 
+    def blobs_of(self, table: str, row: Entity) -> Iterator[tuple[str, Entity, BlobName]]:
+        """Yield the blobs of an entity with their properties; a row derived from it only has their addresses."""
+        for name, blob in self.addresses(row):
+            if blob.is_of(table, keys_of(row), name):
+                yield name, row, blob
 
-async def copy_blobs(account: Account, place: BlobPlace, table: str, row: Entity, folder: Path) -> list[BlobEntry]:
-    """Copy the blobs of an entity to files; those in a row derived from it are copied with the entity.
 
-    Cost: 2 transactions for each blob, beyond 32 MiB 1 more for each 4 MiB.
+async def copy_blob(container: Container, name: str, row: Entity, blob: BlobName, folder: Path) -> BlobEntry:
+    """Copy the blob of a property to a file.
+
+    Cost: 2 transactions, beyond 32 MiB 1 more for each 4 MiB.
 
     :raises LargeValueMissing: there is no such blob
     """
-    container, entries = account.container(place.container), list[BlobEntry]()
-    for name, blob in place.addresses(row):
-        if not blob.is_of(table, keys_of(row), name):
-            continue
-        facts = await container.facts(str(blob))
-        if facts is None:
-            text = f"{name} of the entity {keys_of(row)} should be in the blob {blob}, which does not exist"
-            raise LargeValueMissing(f"{text}; check the set with LargePropertyStore.verify, and write the value again")
-        digest, file = hashlib.sha256(), f"{BLOBS}/{uuid4().hex}"
-        path = hidden(folder / file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as content:
-            async for chunk in container.chunks(str(blob), etag=facts.etag):
-                digest.update(chunk)
-                content.write(chunk)
-        entries.append(BlobEntry(file, digest.hexdigest(), str(blob), facts.content_type))
-    return entries
+    facts = await container.facts(str(blob))
+    if facts is None:
+        text = f"{name} of the entity {keys_of(row)} should be in the blob {blob}, which does not exist"
+        raise LargeValueMissing(f"{text}; check the set with LargePropertyStore.verify, and write the value again")
+    digest, file = hashlib.sha256(), f"{BLOBS}/{uuid4().hex}"
+    path = hidden(folder / file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as content:
+        async for chunk in container.chunks(str(blob), etag=facts.etag):
+            digest.update(chunk)
+            content.write(chunk)
+    return BlobEntry(file, digest.hexdigest(), str(blob), facts.content_type)
 
 
 class BlobRestorer:
@@ -98,7 +99,12 @@ class BlobRestorer:
                 row[name] = self._container.blob_url(str(replace(blob, table=self._table)))
         return row
 
-    async def write(self, row: Entity) -> None:
+    async def load(self, load_rows: Load, pool: Pool, rows: Sequence[Entity]) -> int:
+        """Write rows with their blobs; first the blobs, so that each address always has its own."""
+        await pool.map(self._write, rows)
+        return await load_rows([self.moved(row) for row in rows])
+
+    async def _write(self, row: Entity) -> None:
         """Write the blobs of an exported row that are not there."""
         if self._entity_set is not None:
             check_new_row(self._entity_set, row)
@@ -111,17 +117,3 @@ class BlobRestorer:
                 # Another worker may be faster
                 with suppress(BlobChanged), path.open("rb") as content:
                     await self._container.upload(name, content, etag=ABSENT, content_type=entry.content_type)
-
-
-class BlobLoader:
-    """Writes rows with their blobs; first the blobs, so that each address always has its own."""
-
-    def __init__(self, rows: Loader, restorer: BlobRestorer, pool: Pool) -> None:
-        self._rows = rows
-        self._restorer = restorer
-        self._pool = pool
-
-    async def load(self, rows: Sequence[Entity]) -> int:
-        """Write the blobs of rows, and the rows."""
-        await self._pool.map(self._restorer.write, rows)
-        return await self._rows.load([self._restorer.moved(row) for row in rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from tablepatterns.cli.declared import load, run
-from tablepatterns.cli.output import FAILED, DryRun, Result, command
+from tablepatterns.cli.output import FAILED, DryRun, Result, command, new_app
 from tablepatterns.cli.walks import Cluster, Concurrency, Processes, Rate, Target, run_or_report, shared
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.errors import BadInput
@@ -21,11 +22,10 @@ from tablepatterns.recipe import bound_async
 from tablepatterns.storage import connect
 
 from .compare import Differences
-from .export import ExportProgress
-from .foreign import FileImport, rejects_of
+from .foreign import rejects_of
 from .manifest import MANIFEST
 from .places import PREFIX
-from .restore import IfExists, ImportProgress
+from .restore import IfExists
 from .transfer import TableTransfer, compare_exports
 
 _SHOWN = 10
@@ -35,13 +35,6 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the e
 Source = Annotated[
     Path, typer.Argument(metavar="DIR|FILE", help="The folder of an export; or a .csv or .parquet file, for a set.")
 ]
-
-
-def commands(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    command(app)(export)
-    command(app, "import")(restore)
-    command(app)(compare)
 
 
 def transfer_of(name: str, storage: str | None) -> TableTransfer[Any]:
@@ -80,24 +73,12 @@ def export(
     transfer: Any = bound_async(transfer_of(name, storage))
     options: dict[str, Any] = {"select": select, "decrypt": decrypt, "with_blobs": with_blobs, "since": since}
     options |= {"format": format_, "compression": compression}
-    done: dict[str, dict[str, int]] = {}
-
-    def keep(report: ExportProgress) -> None:
-        done["export"] = {"rows": report.rows, "files": len(report.files)}
-
-    work = transfer.export(
-        to,
-        where=None if where is None else parse(where),
-        progress=keep,
-        max_per_second=max_per_second,
-        workers=by_workers,
-        **options,
-    )
-    manifest = run_or_report(work, done, transfer.account)
+    options |= {"where": None if where is None else parse(where), "workers": by_workers}
+    work = partial(transfer.export, to, max_per_second=max_per_second, **options)
+    manifest = _finished(transfer, "export", work, ("rows", "files"))
     data = {"rows": manifest.rows, "files": len(manifest.files), "newest": manifest.newest}
-    return Result(
-        data, (f"{counted(manifest.rows, 'row')} in {counted(len(manifest.files), 'file')}: {to / MANIFEST}",)
-    )
+    line = f"{counted(manifest.rows, 'row')} in {counted(len(manifest.files), 'file')}: {to / MANIFEST}"
+    return Result(data, (line,))
 
 
 def restore(
@@ -120,28 +101,17 @@ def restore(
     Of a file of another program, rows that do not fit the set are written to a file; the exit status is 1 if there are
     any.
     """
+    pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     if folder.is_file():
         if workers or dask:
             raise BadInput("--workers", str(folder), "a file is read in one process", "leave it out, or split the file")
-        pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
         return _import_file(folder, to, storage, if_exists=if_exists, rejects=rejects, dry_run=dry_run, **pace)
     if dry_run:
         return compare(folder, to, storage)
     transfer: Any = bound_async(transfer_of(to, storage))
-    done: dict[str, dict[str, int]] = {}
-
-    def keep(report: ImportProgress) -> None:
-        done["import"] = {"rows": report.rows, "written": report.written}
-
-    work = transfer.restore(
-        folder,
-        if_exists=if_exists,
-        progress=keep,
-        max_per_second=max_per_second,
-        max_concurrency=max_concurrency,
-        workers=_workers(workers, dask, to, storage),
-    )
-    report = run_or_report(work, done, transfer.account)
+    by_workers = _workers(workers, dask, to, storage)
+    work = partial(transfer.restore, folder, if_exists=if_exists, workers=by_workers, **pace)
+    report = _finished(transfer, "import", work, ("rows", "written"))
     written = f"{count(report.written)} of them written now"
     line = f"{counted(report.rows, 'row')} of the export are in {transfer.table.name}, {written}"
     return Result({"rows": report.rows, "written": report.written}, (line,))
@@ -149,12 +119,8 @@ def restore(
 
 def _import_file(file: Path, to: str, storage: str | None, **options: Any) -> Result:
     transfer: Any = bound_async(transfer_of(to, storage))
-    done: dict[str, dict[str, int]] = {}
-
-    def keep(report: FileImport) -> None:
-        done["import"] = asdict(report)
-
-    report = run_or_report(transfer.import_file(file, progress=keep, **options), done, transfer.account)
+    work = partial(transfer.import_file, file, **options)
+    report = _finished(transfer, "import", work, ("rows", "written", "rejected"))
     fitting = "fit" if options["dry_run"] else f"are in {transfer.table.name}"
     place = options["rejects"] or rejects_of(file)
     where = f", see {place}" if report.rejected and not options["dry_run"] else ""
@@ -185,6 +151,17 @@ def compare(
     return _result(run(transfer.compare(first), transfer.account))
 
 
+def _finished(transfer: Any, name: str, work: Callable[..., Any], figures: Sequence[str]) -> Any:
+    """Finish an export or import; after a signal, say what was done by the figures of the last report."""
+    done: dict[str, dict[str, int]] = {}
+
+    def keep(report: Any) -> None:
+        values: dict[str, Any] = {figure: getattr(report, figure) for figure in figures}
+        done[name] = {figure: value if isinstance(value, int) else len(value) for figure, value in values.items()}
+
+    return run_or_report(work(progress=keep), done, transfer.account)
+
+
 def _workers(count_: int | None, dask: str | None, name: str, storage: str | None) -> Any:
     return shared(count_, dask, partial(transfer_of, name, storage), storage) if count_ or dask else None
 
@@ -198,3 +175,9 @@ def _result(differences: Differences) -> Result:
             lines.append(f"and {count(differences.counts[kind] - _SHOWN)} more {kind}; --json lists 10,000")
     data = {"equal": differences.equal, "counts": differences.counts, **listed}
     return Result(data, lines, 0 if differences.are_none else FAILED)
+
+
+app = new_app()
+command(app)(export)
+command(app, "import")(restore)
+command(app)(compare)

@@ -50,7 +50,6 @@ class Differences:
         return f"{counted(self.equal, 'equal row')}, {counts}"
 
     def add(self, kind: str, keys: Keys) -> None:
-        """Count a difference, and list its keys."""
         self.counts[kind] += 1
         if self.counts[kind] <= MOST_KEYS:
             getattr(self, kind).append(keys)
@@ -82,6 +81,5 @@ def _order(row: Entity | None) -> tuple[bool, object]:
 
 
 async def as_stream(rows: Iterator[Entity]) -> AsyncIterator[Entity]:
-    """Yield rows that are at hand."""
     for row in rows:
         yield row

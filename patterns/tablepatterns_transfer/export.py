@@ -23,10 +23,12 @@ from tablepatterns.rate_limit import Pool
 from tablepatterns.recipe import finish, identity_of
 from tablepatterns.sdk.table import Table
 
-from .blobs import BlobPlace, copy_blobs
-from .manifest import BLOBS, CHECKPOINT, DELETED, MANIFEST, ROWS, Export, FileEntry, FileWriter, Manifest
+from .blobs import BlobPlace, copy_blob
+from .manifest import BLOBS, CHECKPOINT, DELETED, MANIFEST, ROWS, BlobEntry, Export, FileEntry, FileWriter, Manifest
 from .places import Place, place_of
 
+_BLOBS_AT_A_TIME: Final = 4
+"""How many blobs of a range are copied at a time; of each, up to 32 MiB are in memory."""
 _LARGEST_CLOCK_SKEW: Final = timedelta(minutes=15)
 """By how much the clocks of the service's servers may differ; it is what the service accepts of a client's."""
 
@@ -78,33 +80,29 @@ class ExportWalk(RangeWalk[ExportProgress]):
     pool: Pool
 
     @classmethod
-    def of(cls, rows: SelectedRows, options: ExportOptions, decode: Decode | None, pool: Pool) -> ExportWalk:
-        """Return the work of an export."""
+    def of(cls, transfer: Any, options: ExportOptions, pool: Pool) -> ExportWalk:
+        rows: SelectedRows = transfer.rows(options.where, options.select)
         if options.since is not None:
             # The changes of a table are exported without another filter
             rows = replace(rows, where=prop("Timestamp") >= options.since)
+        decode = transfer.decoder(options.select, decrypt=options.decrypt, has_blobs=options.blobs is not None)
         return cls(f"export {rows.table.name}", [rows], ExportProgress(), rows.table, options, decode, pool)
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ExportProgress:
         """Write the rows of some pages to one file; none if there are no rows."""
-        place, pace = place_of(self.pool.account, self.options.folder), self.pool.pace
+        place = place_of(self.pool.account, self.options.folder)
         writer: FileWriter | None = None
         with place.workspace() as folder:
             try:
                 async for page in pages:
                     rows: Sequence[Entity] = page.rows
-                    for _ in () if pace.is_unlimited else rows:
-                        await pace.turn()
+                    await self.pool.pace.turn(len(rows))
                     if self.decode is not None:
                         rows = [entity for row in rows if (entity := await self.decode(row)) is not None]
                     if rows:
                         writer = writer or FileWriter(folder, self.options.format, self.options.compression)
                         writer.write(rows)
-                        if self.options.blobs is not None:
-                            for row in rows:
-                                writer.blobs += await copy_blobs(
-                                    self.pool.account, self.options.blobs, self.table.name, row, folder
-                                )
+                        writer.blobs += await self._copy_blobs(rows, folder)
                 if writer is None:
                     return ExportProgress()
                 file = writer.close()
@@ -115,13 +113,20 @@ class ExportWalk(RangeWalk[ExportProgress]):
                 raise
         return ExportProgress(file.rows, (file,))
 
+    async def _copy_blobs(self, rows: Sequence[Entity], folder: Path) -> list[BlobEntry]:
+        """Copy the blobs of some rows to files, a few at a time."""
+        account, place = self.pool.account, self.options.blobs
+        if place is None:
+            return []
+        container, table = account.container(place.container), self.table.name
+        copies = [copy_blob(container, *of_row, folder) for row in rows for of_row in place.blobs_of(table, row)]
+        return await account.gather(*copies, max_concurrency=_BLOBS_AT_A_TIME, independent=True)
+
 
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:
     """Export one range, in the process of a worker."""
     pool = Pool(transfer.account, how["max_per_second"], 1)
-    rows, decode = transfer.rows(options.where, options.select), transfer.decoder(options)
-    walk = ExportWalk.of(rows, options, decode, pool)
-    return walk.run(pool, None, None, how["workers"])
+    return ExportWalk.of(transfer, options, pool).run(pool, None, None, how["workers"])
 
 
 async def run_export(
@@ -141,13 +146,9 @@ async def run_export(
     options = walk.options
     origin = identity_of(pool.account), walk.table.name, content, options.format
     where = None if options.where is None else str(options.where)
-    arguments: dict[str, Any] = dict(zip(("account", "table", "content", "format"), origin, strict=True))
-    arguments |= {"where": where, "select": None if options.select is None else list(options.select)}
     continued = None if base is None else (base[0], base[1].manifest.digest)
-    arguments["blobs"] = options.blobs and [options.blobs.container, list(options.blobs.properties)]
-    arguments["base"] = continued and list(continued)
     place = place_of(pool.account, options.folder)
-    checkpoint = _Checkpoint(place, arguments)
+    checkpoint = _Checkpoint(place, [*origin, where, options.select, options.blobs, continued])
     done, started = await checkpoint.start((await _service_time(walk.table)).isoformat())
 
     def keep(report: ExportProgress) -> None:
@@ -230,9 +231,9 @@ class _Checkpoint:
     :param arguments: those of the export; another one does not continue it
     """
 
-    def __init__(self, place: Place, arguments: dict[str, Any]) -> None:
+    def __init__(self, place: Place, arguments: list[Any]) -> None:
         self._place = place
-        self._arguments = arguments
+        self._arguments = json.loads(json.dumps(arguments))
         self._owner = uuid4().hex
         self._published = 0
         self.is_complete = False

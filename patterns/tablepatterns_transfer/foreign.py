@@ -26,7 +26,7 @@ from tablepatterns.limits import INT32_MAX, INT32_MIN
 from tablepatterns.models.codecs import convert_part
 from tablepatterns.models.scalar_codecs import TypeMismatch
 
-from .parquet import UNIX_EPOCH, arrow
+from .arrow import UNIX_EPOCH, arrow
 
 _PAGE: Final = 1_000
 _TYPE: Final = "@type"
@@ -55,16 +55,7 @@ class ForeignRow(NamedTuple):
     error: str | None = None
 
 
-def read_foreign(path: Path) -> Iterator[ForeignRow]:
-    """Yield the rows of a file, which has the names of properties in its header or schema.
-
-    Empty cells of CSV, which has no other null, are left out.
-    """
-    return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
-
-
 def check_columns(path: Path, entity_set: Any) -> None:
-    """Check the names of the columns, before anything is written."""
     try:
         if path.suffix.lower() == ".csv":
             with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -88,6 +79,7 @@ def check_columns(path: Path, entity_set: Any) -> None:
 
 
 def _read_csv(path: Path) -> Iterator[ForeignRow]:
+    """Yield the rows of a file; empty cells, which are the only null of CSV, are left out."""
     lines: list[str] = []
 
     def remembered(file: IO[str]) -> Iterator[str]:
@@ -159,7 +151,7 @@ def _of_nanoseconds(nanoseconds: int) -> tuple[datetime | Ticks, int]:
     return instant if instant % 10 else instant.datetime(), rest
 
 
-class RowConverter:
+class _RowConverter:
     """Makes entities of the rows of a file: instances of the set's model, or fields."""
 
     def __init__(self, entity_set: Any) -> None:
@@ -278,7 +270,6 @@ class Rejects:
         self.count = 0
 
     def add(self, row: ForeignRow, error: str) -> None:
-        """Append a row, with its number and the error."""
         self.count += 1
         if self._path is not None:
             line = json.dumps({"number": row.number, "row": row.cells, "error": error}, default=repr)
@@ -298,7 +289,8 @@ async def import_foreign(
     :param load: writes entities, all or those before an error; None to check the rows only
     """
     check_columns(path, entity_set)
-    converter, rows, report = RowConverter(entity_set), read_foreign(path), FileImport()
+    rows = _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
+    converter, report = _RowConverter(entity_set), FileImport()
 
     async def write(page: Sequence[tuple[ForeignRow, Any]]) -> int:
         """Write rows, or each by itself if one of them is wrong; return how many are in the set then."""
@@ -326,7 +318,7 @@ async def import_foreign(
     return report
 
 
-async def _with_entity(row: ForeignRow, converter: RowConverter, rejects: Rejects) -> list[tuple[ForeignRow, Any]]:
+async def _with_entity(row: ForeignRow, converter: _RowConverter, rejects: Rejects) -> list[tuple[ForeignRow, Any]]:
     """Return a row with its entity; nothing if the row is rejected."""
     try:
         return [(row, await converter.checked_entity(row))]

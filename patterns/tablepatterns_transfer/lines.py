@@ -81,11 +81,9 @@ class LineWriter:
             self._file = gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0)
 
     def write(self, rows: Sequence[Entity]) -> None:
-        """Append rows."""
         self._file.write("".join(f"{line_of(row)}\n" for row in rows).encode("ascii"))
 
     def close(self) -> None:
-        """Finish the file."""
         try:
             self._file.close()
         finally:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from importlib import import_module
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +19,7 @@ from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import Keys, keys_of
 
+from .arrow import ParquetWriter, arrow, read_parquet
 from .errors import BadExport
 from .lines import LineWriter, read_lines, zstd
 
@@ -154,14 +154,10 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _parquet() -> Any:
-    return import_module(".parquet", __package__)
-
-
 def check_format(file_format: str, compression: str) -> None:
     """Check that the packages that a format needs are installed."""
     if file_format == "parquet":
-        _parquet().arrow()
+        arrow()
     elif compression == "zstd":
         zstd()
 
@@ -179,11 +175,8 @@ class FileWriter:
         self.blobs: list[BlobEntry] = []
         """The blobs of its rows."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer: Any
-        if file_format == "parquet":
-            self._writer = _parquet().ParquetWriter(self._path)
-        else:
-            self._writer = LineWriter(self._path, compression)
+        is_parquet = file_format == "parquet"
+        self._writer = ParquetWriter(self._path) if is_parquet else LineWriter(self._path, compression)
         self._keys: list[Keys] = []
         self._rows = 0
         self._newest: datetime | None = None
@@ -192,18 +185,16 @@ class FileWriter:
         """Append rows, at least one."""
         self._writer.write(rows)
         self._rows += len(rows)
-        self._keys = [*self._keys[:1], *((row["PartitionKey"], row["RowKey"]) for row in (rows[0], rows[-1]))]
+        self._keys = [*self._keys[:1], *map(keys_of, (rows[0], rows[-1]))]
         times = [time for row in rows if (time := row.timestamp) is not None]
         self._newest = max(times if self._newest is None else [*times, self._newest], default=None)
 
     def close(self) -> FileEntry:
-        """Finish the file."""
         self._writer.close()
         newest, first, last = None if self._newest is None else self._newest.isoformat(), self._keys[0], self._keys[-1]
         return FileEntry(self._name, self._rows, _sha256(self._path), first, last, newest, tuple(self.blobs))
 
     def discard(self) -> None:
-        """Delete the file, which is incomplete."""
         # A full disk, which ended the export of the range, also fails here
         with suppress(OSError):
             self._writer.close()
@@ -269,9 +260,7 @@ class Export:
 
     def rows(self, file: FileEntry) -> Iterator[Entity]:
         """Yield the rows of a file."""
-        read: Callable[[Path], Iterator[Entity]] = (
-            read_lines if self.manifest.format == "jsonl" else _parquet().read_parquet
-        )
+        read = read_lines if self.manifest.format == "jsonl" else read_parquet
         yield from read(self.folder / file.name)
 
     def all_rows(self) -> Iterator[Entity]:

@@ -47,7 +47,6 @@ class Folder:
         return {path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file()}
 
     async def read(self, name: str) -> str | None:
-        """Return a text; None if there is none."""
         path = self.path / name
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
@@ -57,7 +56,6 @@ class Folder:
         write_whole(self.path / name, text)
 
     async def delete(self, name: str) -> None:
-        """Delete a file; does nothing if there is none."""
         (self.path / name).unlink(missing_ok=True)
 
 
@@ -116,7 +114,6 @@ Place: TypeAlias = Folder | BlobFolder
 
 
 def place_of(account: Account | None, name: str | Path) -> Place:
-    """Return the place that a caller names."""
     text = str(name)
     if not text.startswith(PREFIX):
         return Folder(Path(name))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import keys_of
@@ -27,6 +28,8 @@ from tablepatterns.sdk.table import Page, Table
 from .manifest import Export, Manifest
 
 IfExists: TypeAlias = Literal["fail", "skip", "replace"]
+Load: TypeAlias = Callable[[Sequence[Entity]], Coroutine[Any, Any, int]]
+"""Writes rows, and returns how many were not there already."""
 _KEYS: Final = ("PartitionKey", "RowKey")
 
 
@@ -56,19 +59,12 @@ class FileRows:
         self._position = -1
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of rows."""
         start = int(token or 0)
         if start != self._position:
             self._rows = islice(self._read(), start, None)
         rows = tuple(islice(self._rows, size))
         self._position = start + len(rows)
         return Page(rows, str(self._position) if len(rows) == size else None)
-
-
-class Loader(Protocol):
-    """Writes rows, and returns how many were not there already."""
-
-    async def load(self, rows: Sequence[Entity]) -> int: ...
 
 
 class RowLoader:
@@ -90,21 +86,15 @@ class RowLoader:
     async def _load_partition(self, operations: Sequence[Operation]) -> int:
         return sum([await self._write(chunk) for chunk in _chunks(operations)])
 
-    async def _write(self, operations: list[Operation]) -> int:
-        for _ in operations:
-            await self._pool.pace.turn()
-        left = operations
-        while left and not await self._is_written(left):
+    async def _write(self, operations: Sequence[Operation]) -> int:
+        await self._pool.pace.turn(len(operations))
+        while operations:
+            with suppress(EntityAlreadyExists):
+                await self._table.submit(*operations)
+                break
             # The transaction has changed nothing
-            left = await self._missing(left)
-        return len(left)
-
-    async def _is_written(self, operations: Sequence[Operation]) -> bool:
-        try:
-            await self._table.submit(*operations)
-        except EntityAlreadyExists:
-            return False
-        return True
+            operations = await self._missing(operations)
+        return len(operations)
 
     async def _missing(self, operations: Sequence[Operation]) -> list[Operation]:
         """Return the operations on rows that do not exist; an error if one exists with other values."""
@@ -152,13 +142,11 @@ class SetLoader:
         self._load: Any = BulkLoad(entity_set)
 
     async def load(self, rows: Sequence[Entity]) -> int:
-        """Write the entities in rows."""
         return await self.write([entity for row in rows if (entity := await self._entity(row)) is not None])
 
     async def write(self, entities: Sequence[Any]) -> int:
         """Write the fields of entities, or instances of the set's model; an equal entity that exists stays as it is."""
-        for _ in entities:
-            await self._pool.pace.turn()
+        await self._pool.pace.turn(len(entities))
         if self._replaces:
             loaded = await self._load.load(entities, mode="insert_or_replace")
         else:
@@ -199,11 +187,11 @@ def check_content(manifest: Manifest, entity_set: EntitySet[Any, Any] | None, if
         raise BadInput("export", content, "it has the entities of a set, not the rows of a table", "import it to a set")
 
 
-def import_walk(export: Export, table: Table, loader: Loader) -> Walk[ImportProgress]:
+def import_walk(export: Export, table: Table, load_rows: Load) -> Walk[ImportProgress]:
     """Return the work of an import: the pages of all files."""
 
     async def load(page: TablePage) -> ImportProgress:
-        return ImportProgress(len(page.rows), await loader.load(page.rows))
+        return ImportProgress(len(page.rows), await load_rows(page.rows))
 
     # Changes are merged with the export that they continue, so they are one sequence of rows
     whole = [partial(export.rows, file) for file in export.manifest.files]

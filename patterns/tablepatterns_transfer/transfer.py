@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from tablepatterns.argument_types import checked
 from tablepatterns.entity import Entity, identify, typed
+from tablepatterns.entity_set.calls import SetCalls
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import (
     as_stored,
@@ -39,7 +40,7 @@ from tablepatterns.recipe import (
 )
 from tablepatterns.sdk.table import Table
 
-from .blobs import BlobLoader, BlobPlace, BlobRestorer
+from .blobs import BlobPlace, BlobRestorer
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
@@ -49,7 +50,7 @@ from .places import opened, path_between, place_of
 from .restore import (
     IfExists,
     ImportProgress,
-    Loader,
+    Load,
     RowLoader,
     SetLoader,
     check_content,
@@ -88,7 +89,10 @@ class TableTransfer(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, account: Account_co, table: str | EntitySet[Account_co, Any]) -> None:
+    def __init__(self, account: Account_co, table: str | SetCalls[Account_co, Any]) -> None:
+        if not isinstance(table, (str, EntitySet)):
+            hint = "pass the set of a period, as in logins.of(moment), one of the two of a Rekey, or a table's name"
+            raise BadInput("table", table, "an export is of one table or one EntitySet", hint)
         super().__init__(account)
         check_key_order(account, "an export is")
         self.entity_set: Any = None if isinstance(table, str) else table.without_model()
@@ -160,9 +164,9 @@ class TableTransfer(Pattern[Account_co]):
                 own = {"account": identity_of(account), "table": self.table.name, "content": content, "blobs": blobs}
                 options = replace(options, since=check_base(base[1].manifest, **own, select=options.select))
             pool = Pool(account, max_per_second, 1)
-            rows, decode = self.rows(options.where, options.select), self.decoder(options)
-            walk = ExportWalk.of(rows, options, decode, pool)
-            return await run_export(walk, content, pool, workers, progress, base, self._stored(all_rows=decode is None))
+            walk = ExportWalk.of(self, options, pool)
+            stored = self._stored(all_rows=walk.decode is None)
+            return await run_export(walk, content, pool, workers, progress, base, stored)
 
     @recipe
     async def restore(
@@ -279,12 +283,9 @@ class TableTransfer(Pattern[Account_co]):
             if all_rows or primary_layout(self.entity_set).fits(row):
                 yield row
 
-    def decoder(self, options: ExportOptions) -> Decode | None:
+    def decoder(self, select: Sequence[str] | None, *, decrypt: bool, has_blobs: bool) -> Decode | None:
         """Return what makes an entity of a row; None if rows are exported as they are."""
-        return None if options.blobs else self._decoder(options.select, decrypt=options.decrypt)
-
-    def _decoder(self, select: Sequence[str] | None, *, decrypt: bool) -> Decode | None:
-        if self.entity_set is None:
+        if self.entity_set is None or has_blobs:
             return None
 
         async def decode(row: Entity) -> Entity | None:
@@ -301,23 +302,24 @@ class TableTransfer(Pattern[Account_co]):
 
         return decode
 
-    def loader(self, export: Export, if_exists: IfExists, pool: Pool) -> Loader:
+    def loader(self, export: Export, if_exists: IfExists, pool: Pool) -> Load:
         """Return what writes the rows of an export."""
-        if export.manifest.blobs is not None:
-            restorer = BlobRestorer(self.account, export, self.table.name, self.entity_set)
-            return BlobLoader(RowLoader(self.table, if_exists, pool), restorer, pool)
-        if self.entity_set is None:
-            return RowLoader(self.table, if_exists, pool)
-        return SetLoader(self.entity_set, export.manifest.content, if_exists, pool)
+        if self.entity_set is not None and export.manifest.blobs is None:
+            return SetLoader(self.entity_set, export.manifest.content, if_exists, pool).load
+        load = RowLoader(self.table, if_exists, pool).load
+        if export.manifest.blobs is None:
+            return load
+        return partial(BlobRestorer(self.account, export, self.table.name, self.entity_set).load, load, pool)
 
     async def _compare(self, export: Export) -> Differences:
         content, manifest = export.manifest.content, export.manifest
-        decode = None if manifest.blobs else self._decoder(manifest.select, decrypt=content != "stored")
+        has_blobs = manifest.blobs is not None
+        decode = self.decoder(manifest.select, decrypt=content != "stored", has_blobs=has_blobs)
         if content != "rows" and decode is None:
             rule = "it has the entities of a set, not the rows of a table"
             raise BadInput("export", str(export.folder), rule, "compare it with the set")
         rows_of_export = export.all_rows()
-        if manifest.blobs:
+        if has_blobs:
             restorer = BlobRestorer(self.account, export, self.table.name, self.entity_set)
             rows_of_export = map(restorer.moved, rows_of_export)
         exported = as_stream(rows_of_export)

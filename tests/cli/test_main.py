@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import signal
 import socket
@@ -102,6 +104,37 @@ def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatc
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1
     assert how_to_install("serve") in said.output
+
+
+def test_a_command_loads_no_module_of_another_one() -> None:
+    code = """
+import sys
+from tablepatterns.cli.main import main
+main(["patterns", "log_tail"], standalone_mode=False)
+print(sorted(name for name in sys.modules if name.startswith(("tablepatterns", "azure.storage", "rich.progress"))))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = ast.literal_eval(ended.stdout.splitlines()[-1])
+    assert "tablepatterns.cli.patterns" in loaded
+    others = ("cli.maintenance", "entity_set", "recipes", "storage")
+    assert [name for name in loaded if name.removeprefix("tablepatterns.").startswith(others)] == []
+    assert [name for name in loaded if name.startswith(("tablepatterns_", "azure.storage"))] == []
+
+
+def test_a_command_without_its_extra_names_it_and_the_help_lists_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = re.findall(r"^  ([a-z-]+)  ", run("--help").output, re.MULTILINE)
+    for module in [name for name in sys.modules if name.startswith("tablepatterns_review")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "annotated_types", None)
+    for command in ("explain", "review", "mcp"):
+        said = run(command, "--json")
+        assert (said.exit_code, how_to_install("review") in json.loads(said.stdout)["error"]["message"]) == (1, True)
+    assert re.findall(r"^  ([a-z-]+)  ", run("--help").output, re.MULTILINE) == everything
+
+
+def test_a_misspelled_command_gets_a_suggestion() -> None:
+    said = run("reveiw")
+    assert (said.exit_code, "Did you mean 'review'" in said.output) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput
-from tablepatterns.inventory.inventory import TableInventory, take_inventory
-from tablepatterns.inventory.sampling import middle
+from tablepatterns.inventory import TableInventory, take_inventory
+from tablepatterns.jobs.ranges import middle
 from tablepatterns.recipe import as_async, finish
 from tablepatterns.storage import Storage
 from tablepatterns.traffic import Traffic

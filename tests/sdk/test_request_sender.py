@@ -24,7 +24,7 @@ from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.call import SimpleResponse, settled
 from tablepatterns.sdk.operation import ANY, Operation
-from tablepatterns.sdk.request_sender import AioEntryPolicy, EntryPolicy, RequestSender, replaying
+from tablepatterns.sdk.request_sender import EntryPolicy, RequestSender, replaying
 from tablepatterns.sdk.table import Table
 from tablepatterns.sdk.writes import prepared_single
 from tablepatterns_engine.account import Engine
@@ -153,9 +153,7 @@ async def test_if_the_policies_are_not_linked_nothing_but_the_call_itself_is_sen
     assert {each.name for each in storage.tables.list_tables()} == {"Employees", "Unused", "Requests"}
 
 
-async def test_the_policy_lets_no_request_of_the_client_pass() -> None:
+def test_the_policy_lets_no_request_of_the_client_pass() -> None:
     request: PipelineRequest[Any] = PipelineRequest(HttpRequest("DELETE", SERVICE), PipelineContext(None))
     with pytest.raises(NotImplementedError, match="DELETE"):
         EntryPolicy().send(request)
-    with pytest.raises(NotImplementedError, match="DELETE"):
-        await AioEntryPolicy().send(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput, BadKey, RangesFailed
 from tablepatterns.jobs import Workers, verify
 from tablepatterns_engine.account import Engine
+from tablepatterns_engine.transport import AioEngineTransport
 from tablepatterns_transfer import BadExport, Export, TableTransfer
 
 PEOPLE = 30
@@ -160,6 +162,39 @@ def test_a_blob_that_is_missing_fails_the_export_with_its_key(tmp_path: Path) ->
     container.upload_blob(name, content)
     transfer.export(tmp_path / "new", with_blobs=True, workers=Workers(1, seconds=0.0))
     assert not [*(tmp_path / "new").rglob("*.partial")]
+    target = pictured(connect())
+    TableTransfer(target.account, target).restore(tmp_path / "new")
+    check(target)
+
+
+class CountingTransport(AioEngineTransport):
+    """Counts the reads of blobs that are in flight at a time."""
+
+    reading = most = 0
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        is_read = request.method == "GET" and "/pictures/" in request.url
+        self.reading += is_read
+        self.most = max(self.most, self.reading)
+        await asyncio.sleep(0)
+        try:
+            return await super().send(request, **options)
+        finally:
+            self.reading -= is_read
+
+
+def test_a_few_blobs_of_a_range_are_copied_at_a_time(tmp_path: Path) -> None:
+    source = pictured(connect())
+    fill(source)
+    transport = CountingTransport(source.account.engine)
+
+    async def export() -> None:
+        async with aio.connect(source.account.engine, transport=transport) as storage:
+            entities = pictured(storage)
+            await TableTransfer(storage, entities).export(tmp_path / "new", with_blobs=True)
+
+    asyncio.run(export())
+    assert transport.most == 4
     target = pictured(connect())
     TableTransfer(target.account, target).restore(tmp_path / "new")
     check(target)

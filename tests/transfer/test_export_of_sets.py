@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,15 @@ from tablepatterns import (
     Key,
     Large,
     LocalKey,
+    Period,
+    PeriodTables,
+    Rekey,
     Stored,
     connect,
     prop,
 )
-from tablepatterns.errors import BadFilter
+from tablepatterns.errors import BadFilter, BadInput
+from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import Export, TableTransfer
 
 
@@ -97,3 +101,50 @@ def test_selected_fields_can_be_decrypted(employees: Any, tmp_path: Path) -> Non
 def exported(employees: Any, folder: Path, **options: Any) -> list[Any]:
     TableTransfer(employees.account, employees).export(folder, **options)
     return list(Export.open(folder).all_rows())
+
+
+def test_the_sets_of_periods_are_exported_one_by_one(tmp_path: Path) -> None:
+    def logins(storage: Any) -> Any:
+        key = Key("{User}", "{At:ticks}")
+        return PeriodTables(storage, "Logins", Period.DAY, factory=lambda on, table: EntitySet(on, table, key))
+
+    source, days = logins(connect()), [datetime(2026, 11, day, 9, tzinfo=timezone.utc) for day in (1, 2)]
+    for day in days:
+        for hour in range(3):
+            source.insert({"User": "jones", "At": day + timedelta(hours=hour), "Client": f"c{hour}"})
+    for day in source.periods():
+        assert TableTransfer(source.account, source.of(day)).export(tmp_path / day.date().isoformat()).rows == 3
+    target = logins(connect())
+    for day in source.periods():
+        TableTransfer(target.account, target.of(day)).restore(tmp_path / day.date().isoformat())
+    assert target.periods() == source.periods()
+    assert [*map(dict, target.range(*days, User="jones"))] == [*map(dict, source.range(*days, User="jones"))]
+
+
+def test_the_sets_of_a_move_are_exported_and_restored(tmp_path: Path) -> None:
+    storage = connect()
+    old = EntitySet(storage, "Old", Key("{Department}", "{EmployeeId:06d}"))
+    move = Rekey(old, EntitySet(storage, "New", Key("{Email}", "employee")))
+    for number in range(5):
+        old.insert({"Department": "Sales", "EmployeeId": number, "Email": f"{number}@contoso.com"})
+    move.copy()
+    move.entities.insert({"Department": "Sales", "EmployeeId": 5, "Email": "5@contoso.com"})
+    for entities in (move.old_set, move.new_set):
+        TableTransfer(storage, entities).export(tmp_path / entities.table.name)
+        target = EntitySet(connect(), entities.table.name, entities.key)
+        transfer = TableTransfer(target.account, target)
+        assert transfer.restore(tmp_path / entities.table.name).rows == 6
+        assert {entity["EmployeeId"] for entity in target.scan()} == set(range(6))
+        assert transfer.compare(tmp_path / entities.table.name).are_none
+
+
+def test_what_has_several_tables_is_rejected_before_any_request() -> None:
+    engine = Engine()
+    storage = connect(engine)
+    key = Key("{Department}", "{EmployeeId:06d}")
+    move = Rekey(EntitySet(storage, "Old", key), EntitySet(storage, "New", Key("{Email}", "employee")))
+    logins = PeriodTables(storage, "Logins", Period.DAY, factory=lambda on, table: EntitySet(on, table, key))
+    for source in (logins, move.entities):
+        with pytest.raises(BadInput, match=r"logins\.of\(moment\), one of the two of a Rekey"):
+            TableTransfer(storage, source)
+    assert not engine.ledger.records

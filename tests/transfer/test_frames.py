@@ -83,6 +83,6 @@ def test_reads_of_a_set_become_columns_and_instances_are_rejected() -> None:
 
 
 def test_every_type_of_a_property_has_a_column() -> None:
-    from tablepatterns_transfer.parquet import arrow_types
+    from tablepatterns_transfer.arrow import arrow_types
 
     assert KINDS.keys() - arrow_types().keys() == {Ticks}

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import inspect
 import sys
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -72,13 +72,13 @@ def _attribute(name: str, noun: str, hint: str) -> Any:
 
 def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
     """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts."""
-    closed = _then_closed(work, list({id(account): account for account in accounts}.values()))
-    return finish(closed) if is_sync(accounts[0]) else asyncio.run(closed)
+    own: dict[int, Any] = {id(account): account for account in accounts}
 
+    async def closing() -> T:
+        try:
+            return await work
+        finally:
+            for account in own.values():
+                await settled(account.close())
 
-async def _then_closed(work: Coroutine[Any, Any, T], accounts: Iterable[Any]) -> T:
-    try:
-        return await work
-    finally:
-        for account in accounts:
-            await settled(account.close())
+    return finish(closing()) if is_sync(accounts[0]) else asyncio.run(closing())

@@ -18,14 +18,16 @@ from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account, as_async
 from ..storage import connect
 from .declared import run
-from .output import Result, console
+from .output import Result, command, console, new_app
 
 if TYPE_CHECKING:
-    from ..inventory.inventory import TableInventory
+    from ..inventory import TableInventory
 
 _REQUESTS = 50
+app = new_app()
 
 
+@command(app)
 def design(
     from_table: Annotated[
         list[str] | None, typer.Option(help="A table to read a sample of; several times for several.")
@@ -55,7 +57,7 @@ def design(
 
 
 async def _inventories(account: Account, tables: list[str], requests: int) -> list[TableInventory]:
-    from ..inventory.inventory import take_inventory
+    from ..inventory import take_inventory
 
     return [await take_inventory(account, table, requests) for table in tables]
 

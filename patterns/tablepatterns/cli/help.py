@@ -1,4 +1,4 @@
-"""Print the packaged help page on errors, or one section of it."""
+"""Print the packaged help page on errors, or one section of it: `tablepatterns help BadKey`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ import functools
 import re
 from difflib import get_close_matches
 from importlib.resources import files
+from typing import Annotated
 
-from rich.console import Group, RenderableType
+import typer
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
+from .output import Result, command, new_app
 
 _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
+app = new_app()
+
+
+@command(app, "help")
+def show_help(
+    name: Annotated[str, typer.Argument(help="An error, such as BadKey; by default, list all.")] = "",
+) -> Result:
+    """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
+    if name:
+        return Result({"name": name, "text": section(name)}, (Markdown(section(name), code_theme="ansi_dark"),))
+    lines = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for listed_name, sentence in names().items():
+        lines.add_row(Text(listed_name, style="bold"), sentence.replace("`", ""))
+    first = Text("The errors of tablepatterns. For the meaning, causes and fix of one: tablepatterns help BadKey")
+    patterns = Text("For the patterns: tablepatterns patterns. For a query: tablepatterns explain.")
+    return Result(names(), (first, "", lines, "", patterns))
 
 
 @functools.cache
@@ -49,16 +67,3 @@ def _sections() -> dict[str, str]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).lower()
-
-
-def render_help(name: str | None) -> RenderableType:
-    return Markdown(section(name), code_theme="ansi_dark") if name else _listed()
-
-
-def _listed() -> RenderableType:
-    lines = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, sentence in names().items():
-        lines.add_row(Text(name, style="bold"), sentence.replace("`", ""))
-    first = Text("The errors of tablepatterns. For the meaning, causes and fix of one: tablepatterns help BadKey")
-    patterns = Text("For the patterns: tablepatterns patterns. For a query: tablepatterns explain.")
-    return Group(first, "", lines, "", patterns)

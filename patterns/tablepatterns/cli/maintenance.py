@@ -26,19 +26,18 @@ from ..filters import Filter, QueryClass, parse
 from ..jobs import counting, derived_data, migration
 from ..jobs.counting import Counts
 from ..jobs.derived_data import Report
-from ..jobs.migration import Migration
 from ..jobs.row_check import RowCheck, check_rows
 from ..key import Key
 from ..recipe import bound_async
-from ..recipes.bulk_delete import BulkDelete, Deleted
-from ..recipes.encrypted_properties.key_rotation import KeyRotation, RotationProgress
-from ..recipes.large_properties.large_values import CollectionReport, LargePropertyStore
+from ..recipes.bulk_delete import BulkDelete
+from ..recipes.encrypted_properties.key_rotation import KeyRotation
+from ..recipes.large_properties.large_values import LargePropertyStore
 from ..recipes.period_tables.period_tables import PeriodTables
 from ..recipes.rekey.rekey import Rekey
 from ..recipes.wide_entity.wide_entity import WideEntity
 from ..storage import connect
 from .declared import load, run
-from .output import FAILED, DryRun, Result, Yes, command, confirm
+from .output import FAILED, DryRun, Result, Yes, command, confirm, new_app
 from .walks import Target, Walks, run_or_report, walking
 
 SHOWN: Final = 10
@@ -51,13 +50,6 @@ SetName = Annotated[
 Names = Annotated[
     list[str] | None, typer.Option("--derived", help="The name of derived data; several times; by default, all.")
 ]
-
-
-def maintenance(app: typer.Typer) -> None:
-    for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
-        command(app)(walking()(walk))
-    command(app, "count")(walking()(count_entities))
-    command(app)(drop_expired)
 
 
 def verify(name: SetName, derived: Names = None, *, walks: Walks) -> Result:
@@ -139,18 +131,12 @@ def backfill(name: SetName, derived: Names = None, dry_run: DryRun = False, *, w
 def rotate(name: SetName, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Re-encrypt the entities that are not under the current key yet, and count the rows under each key."""
     entities: Any = walks.load(name, Encryptable, "set")
-    rotation: Any = bound_async(KeyRotation(entities, max_concurrency=walks.pace["max_concurrency"]))
-
-    async def rotate_all(max_concurrency: int, **options: Any) -> RotationProgress:
-        done: RotationProgress = await rotation.rotate(**options)
-        return done
+    rotation: Any = bound_async(KeyRotation(entities, max_concurrency=walks.pace.pop("max_concurrency")))
 
     async def work() -> dict[str, Any]:
         if dry_run:
             return {"rows_by_key": await rotation.in_use()}
-        done: RotationProgress = await walks.over(
-            "rotate", rotate_all, RotationProgress, {"read": "seen", "re-encrypted": "rewritten"}
-        )
+        done = await walks.over("rotate", rotation.rotate, {"read": "seen", "re-encrypted": "rewritten"})
         return {"rewritten": done.rewritten, "rows_by_key": await rotation.in_use()}
 
     result = walks.run(work(), entities.account)
@@ -173,9 +159,7 @@ def migrate(name: SetName, dry_run: DryRun = False, *, walks: Walks) -> Result:
         line = f"{counted(rows.entities, 'entity')} checked, {count(rows.earlier)} of earlier versions"
         return Result({"entities": rows.entities, "earlier_versions": rows.earlier}, (line,))
     call = partial(migration.migrate, bound_async(entities))
-    done = walks.run(
-        walks.over("migrate", call, Migration, {"read": "seen", "rewritten": "rewritten"}), entities.account
-    )
+    done = walks.run(walks.over("migrate", call, {"read": "seen", "rewritten": "rewritten"}), entities.account)
     result = {"entities": done.seen, "rewritten": done.rewritten}
     return Result(result, (f"{counted(done.seen, 'entity')} checked, {count(done.rewritten)} rewritten",))
 
@@ -196,7 +180,7 @@ def collect_orphans(
         return Result({"orphans": list(orphans)}, [f"{counted(len(orphans), 'blob')} unused", *first_lines(orphans)])
     call = partial(values.collect_orphans, grace=grace)
     figures = {"seen": "seen", "marked": "marked", "deleted": "deleted"}
-    report = walks.run(walks.over("collect-orphans", call, CollectionReport, figures), entities.account)
+    report = walks.run(walks.over("collect-orphans", call, figures), entities.account)
     line = f"{counted(report.seen, 'blob')} seen, {count(report.marked)} marked, {count(report.deleted)} deleted"
     names = [
         *(f"marked: {blob}" for blob in report.marked_names),
@@ -227,13 +211,11 @@ def bulk_delete(
         return _counted(entities, walks, matching, (), by_partition=False)
     confirm(f"Delete the entities of {entities.table.name} where {matching}?", yes=yes)
 
-    async def delete(max_per_second: float | None, max_concurrency: int, **options: Any) -> Deleted:
-        deletion: Any = bound_async(BulkDelete(entities, max_per_second=max_per_second))
-        deleted: Deleted = await deletion.delete(matching, allow=QueryClass.TABLE_SCAN, **options)
-        return deleted
-
+    del walks.pace["max_concurrency"]
+    deletion: Any = bound_async(BulkDelete(entities, max_per_second=walks.pace.pop("max_per_second")))
+    delete = partial(deletion.delete, matching, allow=QueryClass.TABLE_SCAN)
     figures = {"deleted": "entities", "left": "left"}
-    done = walks.run(walks.over("bulk-delete", delete, Deleted, figures), entities.account)
+    done = walks.run(walks.over("bulk-delete", delete, figures), entities.account)
     line = f"{counted(done.entities, 'entity')} deleted, {count(done.left)} left that changed during the deletion"
     return Result({"deleted": done.entities, "left": done.left}, (line,))
 
@@ -256,12 +238,9 @@ def _whole_table(name: str, storage: str | None) -> EntitySet[Any, Any]:
 
 
 def _counted(entities: Any, walks: Walks, where: Filter | None, sum_of: Sequence[str], *, by_partition: bool) -> Result:
-    async def count_all(max_concurrency: int, **options: Any) -> Counts:
-        job: Any = counting.count
-        counts: Counts = await job(bound_async(entities), where, sum_of=sum_of, by_partition=by_partition, **options)
-        return counts
-
-    done = walks.run(walks.over("count", count_all, Counts, {"entities": "entities"}), entities.account)
+    del walks.pace["max_concurrency"]
+    call = partial(counting.count, bound_async(entities), where, sum_of=sum_of, by_partition=by_partition)
+    done = walks.run(walks.over("count", call, {"entities": "entities"}), entities.account)
     partitions: dict[str, Counts] = dict(sorted(done.partitions.items(), key=lambda item: ordinal(item[0])))
     table = Table("PartitionKey", "entities", *(f"sum of {name}" for name in sum_of))
     for partition_key, counts in {**partitions, "(all)": done}.items():
@@ -301,34 +280,27 @@ def drop_expired(
 def _over_derived(work: str, name: str, names: Sequence[str] | None, walks: Walks) -> list[tuple[Derived, Report]]:
     """Return the report of `verify`, `backfill` or `repair` on each kind of derived data."""
     entities: EntitySet[Any] = walks.load(name, EntitySet, "set")
-    bound, job = bound_async(entities), getattr(derived_data, work)
-    chosen = _chosen(entities, names)
-
-    async def over(kind: Derived) -> tuple[Derived, Report]:
-        figures = {"entities": "entities", "differences": "drifts"}
-        return kind, await walks.over(f"{work} {kind.name}", partial(job, bound, kind), Report, figures)
+    kinds = {kind.name: kind for kind in entities.derived}
+    for kind_name in names or ():
+        if kind_name not in kinds:
+            rule = f"the set derives {', '.join(kinds) or 'nothing'}"
+            raise BadInput("--derived", kind_name, rule, "name one of these")
+    job = partial(getattr(derived_data, work), bound_async(entities))
+    figures = {"entities": "entities", "differences": "drifts"}
 
     async def over_all() -> list[tuple[Derived, Report]]:
-        return [await over(kind) for kind in chosen]
+        chosen = [kinds[kind_name] for kind_name in names or kinds]
+        return [(kind, await walks.over(f"{work} {kind.name}", partial(job, kind), figures)) for kind in chosen]
 
     return walks.run(over_all(), entities.account)
 
 
 async def _check_all(sets: dict[str, Any], walks: Walks) -> dict[str, RowCheck]:
+    figures = {"rows": "rows", "misfits": "misfits"}
     return {
-        work: await walks.over(
-            work, partial(check_rows, bound_async(entities)), RowCheck, {"rows": "rows", "misfits": "misfits"}
-        )
+        work: await walks.over(work, partial(check_rows, bound_async(entities)), figures)
         for work, entities in sets.items()
     }
-
-
-def _chosen(entities: EntitySet[Any], names: Sequence[str] | None) -> list[Derived]:
-    known = {kind.name: kind for kind in entities.derived}
-    for name in names or ():
-        if name not in known:
-            raise BadInput("--derived", name, f"the set derives {', '.join(known) or 'nothing'}", "name one of these")
-    return [known[name] for name in names] if names else list(known.values())
 
 
 def _differences(reports: Sequence[tuple[Derived, Report]]) -> Result:
@@ -358,3 +330,10 @@ def first_lines(lines: Iterable[str]) -> list[RenderableType]:
     texts = list(lines)
     more = [f"and {count(len(texts) - SHOWN)} more; --json lists all"] if len(texts) > SHOWN else []
     return [*texts[:SHOWN], *more]
+
+
+app = new_app()
+for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
+    command(app)(walking()(walk))
+command(app, "count")(walking()(count_entities))
+command(app)(drop_expired)

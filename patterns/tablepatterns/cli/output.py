@@ -130,6 +130,10 @@ class Interrupted(Exception):
         self.data = data
 
 
+def new_app(**settings: Any) -> typer.Typer:
+    return typer.Typer(add_completion=False, rich_markup_mode=None, **settings)
+
+
 def command(
     app: typer.Typer, name: str | None = None, **settings: Any
 ) -> Callable[[Callable[P, Result | None]], Callable[P, None]]:
@@ -185,7 +189,7 @@ class NotConfirmed(Exception):
 
 
 def fail(
-    what: str | BaseException, status: int = FAILED, shown: Text | None = None, *, as_json: bool = False, **data: Any
+    what: str | BaseException, status: int = FAILED, shown: Text | None = None, *, as_json: bool = False
 ) -> NoReturn:
     """Print an error and where to read more on it, and exit with a status.
 
@@ -195,7 +199,7 @@ def fail(
     topic = what.help if isinstance(what, TablePatternsError) else None
     if as_json:
         kind = type(what).__name__ if isinstance(what, BaseException) else "Error"
-        print_document({"error": {"type": kind, "message": text, "help": topic, **data}})
+        print_document({"error": {"type": kind, "message": text, "help": topic}})
     message = Text.assemble(("Error: ", "bold red"), printable(text, "\n"))
     more = f"(more: tablepatterns help {topic})" if topic else None
     lines: Sequence[RenderableType] = [line for line in (message, shown, more) if line is not None]

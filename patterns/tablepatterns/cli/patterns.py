@@ -1,17 +1,21 @@
-"""Print the catalog of patterns, or one of its entries, in a terminal."""
+"""Print the catalog of patterns, or one of its entries: `tablepatterns patterns log_tail`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, get_args
+from dataclasses import asdict
+from typing import Annotated, Final, get_args
 
+import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from ..catalog import ENTRIES, CatalogEntry, Kind, related
+from ..catalog import entry as entry_of
+from .output import Result, command, new_app
 
 _HEADINGS: Final[dict[Kind, str]] = {
     "pattern": "Patterns",
@@ -22,6 +26,24 @@ _HEADINGS: Final[dict[Kind, str]] = {
 }
 _INDENT: Final = 2
 _COSTS: Final = "Costs are in storage transactions, the unit that Azure bills; a plain number is for tables."
+app = new_app()
+
+
+@command(app)
+def patterns(
+    name: Annotated[
+        str | None, typer.Argument(help="A pattern, such as log_tail, log-tail or LogTail; by default, list all.")
+    ] = None,
+) -> Result:
+    """List the patterns, or describe one: problem, keys, guarantee, limits, cost, and when not to use it.
+
+    Example: tablepatterns patterns log_tail
+    """
+    if name is None:
+        data = [{"name": pattern.name, "title": pattern.title, "summary": pattern.summary} for pattern in ENTRIES]
+        return Result(data, (listing(),))
+    pattern = entry_of(name)
+    return Result(asdict(pattern), (describe(pattern),))
 
 
 def listing() -> Group:

@@ -16,10 +16,10 @@ from ..recipes.rekey.mirror import Difference, RekeyReport
 from ..recipes.rekey.rekey import Rekey
 from .declared import load, run
 from .maintenance import first_lines
-from .output import FAILED, DryRun, Result, Yes, command, confirm
+from .output import FAILED, DryRun, Result, Yes, command, confirm, new_app
 from .walks import Concurrency, Rate, Target, Walks, walking
 
-rekey = typer.Typer(help="Move a live table to new keys: copy, verify, cut over, roll back, commit, clean up.")
+app = new_app(help="Move a live table to new keys: copy, verify, cut over, roll back, commit, clean up.")
 
 Name = Annotated[str, typer.Argument(metavar="MODULE:REKEY", help="The Rekey, such as app:move.")]
 T = TypeVar("T")
@@ -32,7 +32,7 @@ _NEXT: Final = {
 }
 
 
-@command(rekey)
+@command(app)
 def status(name: Name, storage: Target = None) -> Result:
     """Show the phase, which table is the primary one, and what to do next.
 
@@ -41,7 +41,7 @@ def status(name: Name, storage: Target = None) -> Result:
     return _after("status", _loaded(name, storage))
 
 
-@command(rekey)
+@command(app)
 @walking("rekey")
 def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Copy the entities of the old table that have no copy yet.
@@ -54,7 +54,7 @@ def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     return _differences(report, f"{count(report.copies)} of {counted(report.entities, 'entity')} copied")
 
 
-@command(rekey)
+@command(app)
 @walking("rekey")
 def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
@@ -64,7 +64,7 @@ def verify(name: Name, *, walks: Walks) -> Result:
     return _compared(name, walks)
 
 
-@command(rekey)
+@command(app)
 @walking("rekey")
 def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
@@ -74,19 +74,19 @@ def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     return Result({"repaired": repaired}, (f"{counted(repaired, 'copy')} repaired",))
 
 
-@command(rekey)
+@command(app)
 def cut_over(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the new table the primary one; writers wait, usually for less than a second."""
     return _after("cut_over", _loaded(name, storage), dry_run=dry_run)
 
 
-@command(rekey)
+@command(app)
 def roll_back(name: Name, storage: Target = None, dry_run: DryRun = False) -> Result:
     """Make the old table the primary one again, with all writes since the cut-over."""
     return _after("roll_back", _loaded(name, storage), dry_run=dry_run)
 
 
-@command(rekey)
+@command(app)
 def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes = False) -> Result:
     """End the move: the old table is not written any more, and there is no way back."""
     move = _loaded(name, storage)
@@ -94,7 +94,7 @@ def commit(name: Name, storage: Target = None, dry_run: DryRun = False, yes: Yes
     return _after("commit", move, dry_run=dry_run)
 
 
-@command(rekey)
+@command(app)
 def clean_up(
     name: Name,
     storage: Target = None,
@@ -144,9 +144,9 @@ def _after(call: str, move: Rekey[Any, Any], *, dry_run: bool = False) -> Result
 def _walk(work: str, name: str, walks: Walks) -> RekeyReport:
     """Return the last report of `copy`, `verify` or `repair`, which show their progress and can be resumed."""
     move: Rekey[Any, Any] = walks.load(name, Rekey, "rekey")
-    figures = {"entities": "entities", "copies": "copies"}
-    over = walks.over(work, getattr(bound_async(move), work), RekeyReport, figures)
-    return walks.run(over, move.account, move.old_set.account)
+    over = walks.over(work, getattr(bound_async(move), work), {"entities": "entities", "copies": "copies"})
+    report: RekeyReport = walks.run(over, move.account, move.old_set.account)
+    return report
 
 
 def _compared(name: str, walks: Walks) -> Result:

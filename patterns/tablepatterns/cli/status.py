@@ -17,11 +17,13 @@ from ..recipes.period_tables.period_tables import PeriodTables
 from ..recipes.rekey.rekey import Rekey
 from ..recipes.worker import Worker
 from .declared import module_of, run
-from .output import FAILED, Result, printable
+from .output import FAILED, Result, command, new_app, printable
 
 _KINDS: Final = (EntitySet, Worker, PeriodTables, Rekey)
+app = new_app()
 
 
+@command(app)
 def status(
     name: Annotated[str, typer.Argument(metavar="MODULE", help="The module that declares the sets and workers.")],
 ) -> Result:

@@ -51,7 +51,6 @@ _OPTIONS: Final = (
 )
 
 T = TypeVar("T")
-P = TypeVar("P")
 
 
 class ResumeTokens:
@@ -133,19 +132,20 @@ class Walks:
             self.pace["workers"] = self._share(partial(source, self._storage), self._storage)
         return source(self._storage)
 
-    async def over(self, work: str, call: Callable[..., Any], kind: type[P], figures: Mapping[str, str]) -> P:
+    async def over(self, work: str, call: Callable[..., Any], figures: Mapping[str, str]) -> Any:
         """Return the report of a walk.
 
         :param call: walks, with the keywords `resume`, `progress`, `max_per_second` and `max_concurrency`
         :param figures: what a report says for a reader, with the attribute, a number or a tuple: first the entities
         """
-        token, reports = self.tokens[work], list[P]()
+        token, last = self.tokens[work], None
         with self._bars:
             bar = self._bars.add_task(work, total=None if token else self._entities)
             self._done[work] = {}
 
             def after_page(report: Any) -> None:
-                reports[:] = [report]
+                nonlocal last
+                last = report
                 values: dict[str, Any] = {name: getattr(report, attribute) for name, attribute in figures.items()}
                 self._done[work] = {name: value if type(value) is int else len(value) for name, value in values.items()}
                 self._bars.update(bar, completed=next(iter(self._done[work].values())))
@@ -156,7 +156,7 @@ class Walks:
         if token is None:
             self._entities = next(iter(self._done[work].values()))
         # What the call returns is in the order of the keys, but repairs return a number
-        return result if isinstance(result, kind) else reports[-1]
+        return last if isinstance(result, int) else result
 
     def run(self, work: Coroutine[Any, Any, T], *accounts: Account) -> T:
         """Finish work on accounts; after a signal, say what was done, and how to continue."""
@@ -190,9 +190,7 @@ def _text(done: Mapping[str, int] | Sequence[str]) -> str:
     return ", ".join(words) or "no page was completed"
 
 
-def shared(
-    count: int | None, dask: str | None, source: Callable[[], Any], storage: str | None, **settings: Any
-) -> Workers:
+def shared(count: int | None, dask: str | None, source: Callable[[], Any], storage: str | None) -> Workers:
     """Return the workers that the options of a command ask for.
 
     :param source: makes what the command works on in each process
@@ -202,11 +200,11 @@ def shared(
         rule = "workers would get the key with each task"
         raise BadInput("--storage", NOT_SHOWN, rule, f"set {CONNECTION_VARIABLE} for all workers, and give env")
     if dask is None:
-        return Workers(count or 1, source=source, **settings)
+        return Workers(count or 1, source=source)
     with importing("work on a Dask cluster needs", extra="dask"):
         distributed: Any = import_module("distributed")
     client = distributed.Client(dask)
-    return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor, **settings)
+    return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor)
 
 
 def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from bisect import insort
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ..edm import ordinal
 from ..entity import Entity
 from ..filters import Filter, prop
-from ..inventory.sampling import Gap, middle_of
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.table import Page, Table
 
 _SPARE_PROBES = 16
 """How many probes may find no new key, for each range that is wanted."""
+_LEAD: Final = re.compile(r"[A-Za-z]+(?:[_\-|:.~=]+|(?=[0-9]))")
+"""The word that the keys of one kind of rows often begin with."""
+_TOPS: Final = (("0", "9"), ("A", "Z"), ("a", "z"))
+_LAST: Final = "\ud7ff"
+"""The last character before the surrogates, which a filter cannot contain."""
 
 
 class PageReader(Protocol):
@@ -116,7 +121,7 @@ async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange
     gaps, probes = deque([(first, rows.up_to)]), wanted + _SPARE_PROBES
     while gaps and probes and len(keys) < wanted - 1:
         low, high = gaps.popleft()
-        half = middle_of(Gap(low, high))
+        half = middle_of(low, high)
         if half is None or ordinal(half) <= ordinal(low):
             continue
         probes -= 1
@@ -131,3 +136,64 @@ async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange
         for after, up_to in pairwise([rows.after, *keys, rows.up_to])
         if after is None or up_to is None or ordinal(after) < ordinal(up_to)
     ]
+
+
+def middle_of(lower: str | None, upper: str | None) -> str | None:
+    """Return a key about half way between two, of which None is no bound; None if there is none, or none is known."""
+    if lower is None:
+        return None
+    if upper is not None:
+        return middle(lower, upper)
+    lead = _LEAD.match(lower)
+    if lead is not None:
+        # The first row of the next kind, if the rows of this kind begin with a word
+        return lead[0][:-1] + chr(ord(lead[0][-1]) + 1)
+    return _top(lower[:1])
+
+
+def _top(character: str) -> str:
+    """Return the character after those that a digit or a letter may be replaced by."""
+    for first, last in _TOPS:
+        if first <= character <= last:
+            return chr(ord(last) + 1)
+    return _LAST
+
+
+def middle(lower: str, upper: str) -> str | None:
+    """Return a key about half way between two; None if there is none that can be asked for.
+
+    Digits and letters are halved among themselves, since keys rarely contain what lies between them.
+
+    >>> middle("000123", "9"), middle("empid_000123", "empid_000125"), middle("a", "a")
+    ('4', 'empid_000124', None)
+    """
+    same = 0
+    while same < min(len(lower), len(upper)) and lower[same] == upper[same]:
+        same += 1
+    first = lower[same] if same < len(lower) else None
+    last = upper[same] if same < len(upper) else None
+    if last is None:
+        return None
+    low, high = ord(first) if first else max(0x20, min(ord(last) - 1, ord("0"))), ord(last)
+    if high - low > 1:
+        return _valid_key(lower[:same] + _halved(low, high), lower, upper)
+    if first is None:
+        return None
+    lower_rest = lower[same + 1 :]
+    for at, character in enumerate(lower_rest):
+        top = ord(_top(character))
+        if top - ord(character) > 1:
+            return _valid_key(lower[: same + 1] + lower_rest[:at] + _halved(ord(character), top), lower, upper)
+    return None
+
+
+def _halved(low: int, high: int) -> str:
+    """Return the character half way between two, a letter or a digit if there is one."""
+    half = (low + high) // 2
+    usable = [code for code in range(low + 1, min(high, 0x7F)) if chr(code).isalnum()]
+    return chr(min(usable, key=lambda code: abs(code - half)) if usable else half)
+
+
+def _valid_key(key: str, lower: str, upper: str) -> str | None:
+    is_between = ordinal(lower) < ordinal(key) < ordinal(upper)
+    return key if is_between and not re.search("[\ud800-\udfff]", key) else None

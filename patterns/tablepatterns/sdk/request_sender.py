@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import DecodeError
 from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineResponse
-from azure.core.pipeline.policies import AsyncHTTPPolicy, HTTPPolicy
+from azure.core.pipeline.policies import HTTPPolicy
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator_async import distributed_trace_async
@@ -59,12 +59,6 @@ def is_async(kind: Any) -> bool:
     return hasattr(kind, "__aenter__")
 
 
-def _is_cosmos(service: str) -> bool:
-    address = urlsplit(service)
-    host = address.hostname or ""
-    return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
-
-
 class RequestSender:
     """A client of a Table service that sends prepared requests; `options` has the account's shared `transport`."""
 
@@ -76,12 +70,14 @@ class RequestSender:
         """The URL of the service, without a query."""
         self.version: str = client.api_version
         self.headers = {"x-ms-version": self.version, "DataServiceVersion": "3.0"}
-        self.is_cosmos = _is_cosmos(self.service)
+        address = urlsplit(self.service)
+        host = address.hostname or ""
+        self.is_cosmos = ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
     def _link(self, kind: Any, service: str, options: Mapping[str, Any]) -> Any:
         """Return a client for whose policies azure-core has set the `next` one of `policies`."""
-        entry = AioEntryPolicy() if self.is_async else EntryPolicy()
+        entry = EntryPolicy()
         # Not a table: no method of this client is called, and each request names its own
         client = kind(service, "Unused", **options, per_call_policies=[entry])
         self.policies: Any = entry.next
@@ -122,17 +118,10 @@ class RequestSender:
 
 
 class EntryPolicy(HTTPPolicy[Any, Any]):
-    """The first policy of a pipeline, which leads to the SDK's own: azure-core sets its `next`."""
+    """The first policy of a pipeline, sync or async, which leads to the SDK's own: azure-core sets its `next`."""
 
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         """Reject a request that a method of the client made: only requests of the library pass."""
-        raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
-class AioEntryPolicy(AsyncHTTPPolicy[Any, Any]):
-    """The same for async clients."""
-
-    async def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
 
 

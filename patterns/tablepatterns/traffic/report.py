@@ -34,7 +34,7 @@ def report(
         summary += f" ({overall.cost.by_service}), equivalent to {overall.cost.comparison()}"
     without_response = f", {count(overall.lost)} without a response" if overall.lost else ""
     dropped_note = f"; {count(dropped)} older ones dropped" if dropped else ""
-    lines = {_line(site): tally for site, tally in sites.items()}
+    lines = {"not in your code" if site is None else str(site): tally for site, tally in sites.items()}
     return Group(
         Text(summary + without_response + dropped_note, style="bold"),
         _table("Line", lines),
@@ -74,7 +74,3 @@ def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
     counts = (tally.requests, tally.transactions, *cost, *other_counts)
     figures = [*map(count, counts), size(tally.bytes_in), size(tally.bytes_out), f"{tally.seconds:,.3f}"]
     return (class_label(tally.worst), *map(Text, figures))
-
-
-def _line(site: Site | None) -> str:
-    return "not in your code" if site is None else str(site)

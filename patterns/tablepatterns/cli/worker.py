@@ -1,9 +1,11 @@
-"""Commands that show and empty the poison queues of a worker: `tablepatterns poison list app:worker`."""
+"""Run a worker, and show and empty its poison queues: `tablepatterns worker app:worker`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+import logging
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeVar
 
@@ -13,14 +15,18 @@ from ..errors import BadInput
 from ..figures import counted
 from ..limits import MAX_MESSAGES_PER_GET
 from ..messages.poison import PoisonMessage
+from ..messages.stop_signal import stop_on_signals
 from ..recipe import bound_async
 from ..recipes.worker import Worker
+from . import check_not_stopped
 from .declared import load, run
-from .output import DryRun, Result, Yes, command, confirm
+from .output import DryRun, PrintableFormatter, Result, Yes, command, confirm, new_app
 from .walks import Target
 
 T = TypeVar("T")
-poison = typer.Typer(help="Show, requeue or delete the messages that a worker could not process.")
+app = new_app()
+poison = new_app(name="poison", help="Show, requeue or delete the messages that a worker could not process.")
+app.add_typer(poison)
 
 Name = Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as app:worker.")]
 MessageId = Annotated[str, typer.Argument(metavar="MESSAGE", help="The id of the message, as `poison list` shows it.")]
@@ -29,7 +35,48 @@ AnyMessageId = Annotated[
 ]
 QueueName = Annotated[str | None, typer.Option("--queue", help="One of the worker's queues; by default, all.")]
 Count = Annotated[int, typer.Option(min=1, max=MAX_MESSAGES_PER_GET, help="The most messages of each queue.")]
+_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _COLUMNS: Final = ("queue", "id", "error", "reason", "deliveries", "first", "last")
+
+
+@command(app)
+def worker(
+    name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as package.module:worker.")],
+    log_level: Annotated[str, typer.Option(help="The log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+    as_json: bool = False,
+) -> Result:
+    """Run a worker until Ctrl+C or SIGTERM; messages being processed are finished first.
+
+    MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that returns one.
+    """
+    # Before the module is loaded, which may take a while
+    # Not the root logger: the SDK logs every request at INFO
+    with stop_on_signals() as stopping, _logging_to_stderr(logging.getLogger("tablepatterns"), log_level):
+        check_not_stopped()
+        declared_worker: Worker[Any] = load(name, Worker, "worker")
+        if getattr(declared_worker.account, "engine", None) is not None:
+            rule = "its account is in memory, where no other process can send it a message"
+            raise BadInput("worker", name, rule, "connect it to an account, or call run_once() in the same program")
+        if not as_json:
+            Result(None, (f"working on {', '.join(declared_worker.queues)}; stop with Ctrl+C",)).print(as_json=False)
+        bound: Any = bound_async(declared_worker)
+        report = run(bound.run(stopping), declared_worker.account)
+    line = f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned"
+    return Result(asdict(report), (line,))
+
+
+@contextmanager
+def _logging_to_stderr(logger: logging.Logger, level: str) -> Generator[None, None, None]:
+    if level not in _LEVELS:
+        raise BadInput("--log-level", level, "there is no such level", f"give one of {', '.join(_LEVELS)}")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 @command(poison, "list")

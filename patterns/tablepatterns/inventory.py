@@ -1,18 +1,21 @@
-"""Describe what a table holds: the shapes of its keys, and the types and sizes of the properties of each shape."""
+"""Describe what a table holds: the shapes of its keys, and the types and sizes of properties, from a sample of rows."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from ..edm import KINDS, entity_size, type_of, value_size
-from ..entity import Entity
-from ..errors import BadInput
-from ..recipe import Account
-from .sampling import Sampler
+from .edm import KINDS, entity_size, key_order, type_of, value_size
+from .entity import Entity
+from .entity_set.derived import Keys, keys_of
+from .errors import BadInput
+from .jobs.ranges import RowRange, middle_of
+from .limits import MAX_PAGE_ENTITIES
+from .recipe import Account
+from .sdk.table import Page, Table
 
 _KEYS: Final = frozenset(("PartitionKey", "RowKey", "Timestamp"))
 _PREFIX: Final = re.compile(r"[A-Za-z]+(?=[_\-|:.~=0-9])")
@@ -29,6 +32,10 @@ _PIECE: Final = re.compile(
     re.DOTALL,
 )
 _MOST_SHAPES: Final = 24
+_MISSES: Final = 2
+"""The number of halves without rows after which a part is read from its start."""
+_EMPTY_PAGES: Final = 3
+"""The maximum number of empty pages of a range; then the range counts as unread."""
 
 Piece: TypeAlias = tuple[str, str]
 """A piece of a key: its kind, such as `digits`, empty for literal text; and its text."""
@@ -94,7 +101,7 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
     Rows whose keys look alike are described together, so an index or a list of keys in the same table has a shape of
     its own. Cost: at most `max_queries` transactions.
     """
-    sampler = Sampler(account.table(table), max_queries)
+    sampler = _Sampler(account.table(table), max_queries)
     rows = await sampler.read()
     if not rows:
         raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
@@ -195,3 +202,71 @@ def _uses(rows: Sequence[Entity]) -> Iterator[PropertyUse]:
         sizes = [value_size(value) for value in stored]
         names = tuple(name for name, _ in types.most_common())
         yield PropertyUse(name, names, len(stored) / len(rows), sum(sizes) / len(sizes), max(sizes))
+
+
+# ------------------------------------------------------------------ the sample
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A part of the table that was not read.
+
+    :param depth: how often it was halved
+    :param misses: how often its upper half had no rows
+    """
+
+    rows: RowRange
+    depth: int = 0
+    misses: int = 0
+
+
+@dataclass
+class _Sampler:
+    """Reads a sample of one table with at most `most` queries.
+
+    :param gaps: the parts of the table that were not read; none if the sample is the whole table
+    :param closed: parts that stay unread, since they cannot be halved further
+    :param parts: how many separate parts of the table the rows are from
+    """
+
+    table: Table
+    most: int
+    requests: int = 0
+    gaps: list[_Gap] = field(default_factory=list[_Gap])
+    closed: list[_Gap] = field(default_factory=list[_Gap])
+    parts: int = 0
+    rows: dict[Keys, Entity] = field(default_factory=dict[Keys, Entity])
+
+    async def read(self) -> list[Entity]:
+        """Read the start of the table, then the middle of the part halved least, and so on; return the rows by key."""
+        await self._probe(_Gap(RowRange()), None)
+        while self.gaps and self.requests < self.most:
+            gap = min(self.gaps, key=lambda gap: (gap.depth, gap.rows.partition is not None))
+            self.gaps.remove(gap)
+            start = None if gap.misses == _MISSES else middle_of(gap.rows.after, gap.rows.up_to)
+            await self._probe(gap, start)
+        self.gaps += self.closed
+        return sorted(self.rows.values(), key=lambda row: key_order(keys_of(row)))
+
+    async def _probe(self, gap: _Gap, start: str | None) -> None:
+        """Read a page of a gap, and note what is left of the gap."""
+        rows = gap.rows if start is None else gap.rows._replace(after=start)
+        page = Page[Entity]((), None)
+        token: str | None = None
+        for _ in range(_EMPTY_PAGES):
+            self.requests += 1
+            page = await self.table.page(rows.where, size=MAX_PAGE_ENTITIES, token=token)
+            token = page.token
+            if page.items or token is None or self.requests >= self.most:
+                break
+        self.rows |= {keys_of(row): row for row in page.items}
+        self.parts += bool(page.items)
+        if start is not None:
+            misses = 0 if page.items else gap.misses + 1
+            self.gaps.append(_Gap(gap.rows._replace(up_to=start), gap.depth + 1, misses))
+        if token is None:
+            return
+        if page.items:
+            self.gaps += [_Gap(rest, gap.depth + 1) for rest in rows.rest(*keys_of(page.items[-1]))]
+        else:
+            self.closed.append(_Gap(rows, gap.depth))
