@@ -19,7 +19,7 @@ Use it to test code that uses the Azure SDK, with or without the recipes of tabl
 What a request passes, in order:
 
     transport    hands the SDK's requests to the engine, in place of the network
-    server       the same over loopback HTTP
+    serving      the same over loopback HTTP; `server` has its connections and listeners
     dispatch     picks the service that a request is for
     http         what the three services share: messages, authorization, errors, XML
     tables, queues, blobs
@@ -27,14 +27,14 @@ What a request passes, in order:
 
 Each service has these files:
 
-    call         one request: what its URL names, and the permissions that its operations require
+    call         one request: what its URL names, and the permissions that its operations require (of queues, in `api`)
     api          the operations as REST requests and responses (also in modules that end in `_api`), and the service's
                  shared access signatures
     json, xml    request and response bodies (those of queues are in `api`)
     service      the rules: one method per operation, each atomic under one lock
     state        the data that the rules work on
 
-Tables have `entities`, `query`, `batch` and `errors` besides; blobs have `blob`, `containers`, `listing`, `conditions`
+Tables have `entities`, `query` and `errors` besides; blobs have `blob`, `containers`, `listing`, `conditions`
 and `leases`, and `headers`, `body` and `crc64` of their requests.
 
 `service` and `state` know nothing about HTTP, JSON or XML. `service` checks every change in full before it makes it.

@@ -15,7 +15,7 @@ from tablepatterns.sdk.account_sender import AccountSender
 
 from .choice import Chance, line_of, parse
 from .code import Unrepeatable
-from .ready_loop import ready_loop
+from .request_points import ready_loop
 from .run import ScheduleFailure, attempt, describe_failure, run_to_end
 from .scenario import Check, Errors, MakeActors, Scenario
 from .search import Bound, Explored, Search

@@ -17,7 +17,7 @@ from tablepatterns import EntitySet, Key, aio, connect
 from tablepatterns.recipe import as_async, finish
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 from tablepatterns_engine.transport import EngineTransport
 
 NUMBERS = Key("all", "{Number:06d}")

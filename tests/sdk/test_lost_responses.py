@@ -18,7 +18,7 @@ from tablepatterns.recipe import as_async
 from tablepatterns.write_id import MAX_WRITE_IDS
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 pytestmark = pytest.mark.both_sdks
 

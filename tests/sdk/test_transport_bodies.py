@@ -22,7 +22,7 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.sdk.transport import Transport
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 MEGABYTE: Final = 1024 * 1024
 KINDS: Final = (RequestsTransport, Transport)

@@ -22,7 +22,7 @@ from tablepatterns.sdk.call import SimpleResponse
 from tablepatterns.sdk.transport import Transport
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 ANSWERS: Final = BEHAVIORS["answers"]
 MEGABYTE: Final = 1024 * 1024

@@ -42,7 +42,7 @@ def serve(
     key, set the environment variable TABLEPATTERNS_ACCOUNT_KEY; it is never shown.
     """
     ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
-    from tablepatterns_engine.server.server import serve as answer
+    from tablepatterns_engine.serving import serve as answer
 
     engine = engine_of(account, os.environ)
     try:

@@ -144,7 +144,7 @@ _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 
 def _write_error(call: BlobCall, error: ServiceError) -> Response:
-    response = storage_error(error, call)
+    response = storage_error(call, error)
     if isinstance(error, CopySourceError):
         response.status = error.status
         response.headers |= error.headers

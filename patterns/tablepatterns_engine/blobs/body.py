@@ -6,7 +6,6 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from itertools import count
 from typing import Final, NamedTuple
 
 from .. import errors
@@ -46,13 +45,11 @@ def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
     return Content(pieces), {HEADER: _KIND, LENGTH_HEADER: str(size)}
 
 
-def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
-    """Return the content of a structured body, and the response headers that confirm it."""
+def read_structured(body: bytes) -> Content:
     try:
-        content = Content(_segments(body))
+        return Content(_segments(body))
     except struct.error as error:
         raise ServiceError(errors.INVALID_INPUT) from error
-    return content, {HEADER: _KIND}
 
 
 def _segments(body: bytes) -> Iterator[memoryview]:
@@ -60,9 +57,7 @@ def _segments(body: bytes) -> Iterator[memoryview]:
     if version != 1 or length != len(body):
         raise struct.error("another version, or cut off")
     view, place, parts = memoryview(body), _MESSAGE.size, list[memoryview]()
-    for expected in count(1):
-        if expected > segments:
-            break
+    for expected in range(1, segments + 1):
         number, size = _SEGMENT.unpack_from(body, place)
         place += _SEGMENT.size
         part = view[place : place + size]
@@ -109,9 +104,12 @@ class Payload(NamedTuple):
 def read_payload(request: Request) -> Payload:
     headers = request.headers
     structured = is_structured(headers)
-    content, structure = read_structured(request.body) if structured else (Content([request.body]), {})
-    _check_length(headers, content)
-    return Payload(content, check_checksum(headers, content, _MD5_HEADER.lower(), _CRC64_HEADER), structure)
+    content = read_structured(request.body) if structured else Content([request.body])
+    length = number(headers, LENGTH_HEADER)
+    if length is not None and (length != len(content) or not structured):
+        raise invalid(LENGTH_HEADER, length)
+    checksum = check_checksum(headers, content, _MD5_HEADER.lower(), _CRC64_HEADER)
+    return Payload(content, checksum, {HEADER: _KIND} if structured else {})
 
 
 def read_copied(headers: Mapping[str, str], content: Content) -> Payload:
@@ -129,7 +127,10 @@ def check_checksum(headers: Mapping[str, str], content: Content, md5_name: str, 
         check_md5(md5, md5_of(content))
         return {_MD5_HEADER: base64(md5)}
     if crc is not None:
-        _check_crc64(crc, content)
+        calculated = crc64_of(content)
+        if crc != calculated:
+            details = {"UserSpecifiedCrc": base64(crc), "ServerCalculatedCrc": base64(calculated)}
+            raise ServiceError(errors.CRC64_MISMATCH.with_details(**details))
         return {_CRC64_HEADER: base64(crc)}
     return {}
 
@@ -161,22 +162,6 @@ def check_md5(specified: bytes, calculated: bytes) -> None:
         raise ServiceError(
             errors.MD5_MISMATCH.with_details(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated))
         )
-
-
-def _check_crc64(specified: bytes, content: Content) -> None:
-    calculated = crc64_of(content)
-    if specified != calculated:
-        raise ServiceError(
-            errors.CRC64_MISMATCH.with_details(
-                UserSpecifiedCrc=base64(specified), ServerCalculatedCrc=base64(calculated)
-            )
-        )
-
-
-def _check_length(headers: Mapping[str, str], content: Content) -> None:
-    length = number(headers, LENGTH_HEADER)
-    if length is not None and (length != len(content) or not is_structured(headers)):
-        raise invalid(LENGTH_HEADER, length)
 
 
 _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{1,18})?", re.ASCII)

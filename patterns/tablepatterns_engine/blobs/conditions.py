@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from tablepatterns.edm import Ticks
@@ -14,7 +14,8 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..clock import SECOND
 from ..errors import ErrorMessage, ServiceError
-from .blob import is_tag
+from .blob import Blob, is_tag
+from .state import ContainerProperties
 
 ANY: Final = "*"
 """In place of an ETag: any version."""
@@ -58,17 +59,7 @@ class Terms:
 NO_TERMS: Final = Terms()
 
 
-class Versioned(Protocol):
-    """A resource that conditions apply to."""
-
-    @property
-    def etag(self) -> str: ...
-
-    @property
-    def modified(self) -> Ticks: ...
-
-    @property
-    def tags(self) -> Mapping[str, str]: ...
+Versioned: TypeAlias = Blob | ContainerProperties
 
 
 def check_read(terms: Terms, version: Versioned) -> None:
@@ -76,12 +67,12 @@ def check_read(terms: Terms, version: Versioned) -> None:
         raise ServiceError(errors.UNSATISFIABLE_CONDITION)
     if terms.tags is not None and not terms.tags(version.tags):
         raise ServiceError(errors.CONDITION_NOT_MET)
-    if not _is(terms.match, version) or _younger(version, terms.unmodified_since):
+    if not _is(terms.match, version) or _later(version.modified, terms.unmodified_since):
         raise ServiceError(errors.CONDITION_NOT_MET)
     if terms.none_match is None and terms.modified_since is None:
         return
     other = terms.none_match is not None and not _is(terms.none_match, version)
-    if not other and not _younger(version, terms.modified_since):
+    if not other and not _later(version.modified, terms.modified_since):
         raise ServiceError(errors.NOT_MODIFIED)
 
 
@@ -97,9 +88,9 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
     elif terms.none_match is not None:
         met = not _is(terms.none_match, version)
     elif terms.modified_since is not None:
-        met = _younger(version, terms.modified_since)
+        met = _later(version.modified, terms.modified_since)
     else:
-        met = not _younger(version, terms.unmodified_since)
+        met = not _later(version.modified, terms.unmodified_since)
     if not met:
         raise ServiceError(unmet)
 
@@ -125,10 +116,6 @@ def check_tier(terms: Terms, changed: Ticks) -> None:
 
 def _is(etags: Set[str] | None, version: Versioned) -> bool:
     return etags is None or ANY in etags or version.etag in etags
-
-
-def _younger(version: Versioned, moment: Ticks | None) -> bool:
-    return _later(version.modified, moment)
 
 
 def _later(modified: Ticks, moment: Ticks | None) -> bool:

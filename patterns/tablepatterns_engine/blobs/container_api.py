@@ -250,7 +250,7 @@ def _execute_part(call: BlobCall, request: InnerRequest) -> Response:
             raise ServiceError(errors.INVALID_INPUT)
         return operation(inner)
     except ServiceError as error:
-        return storage_error(error, call)
+        return storage_error(call, error)
 
 
 def _write_part(number: int, request: InnerRequest, response: Response) -> bytes:

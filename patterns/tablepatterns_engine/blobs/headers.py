@@ -51,12 +51,11 @@ def read_header(headers: Mapping[str, str], name: str, parse: Callable[[str], _T
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
-    """Return a header as a number; None if it is missing."""
     return read_header(headers, name, parse_number)
 
 
 def count(headers: Mapping[str, str], name: str) -> int | None:
-    """Return a header as a number of at least 0; None if it is missing."""
+    """Return a header as a number of at least 0."""
     value = number(headers, name)
     if value is not None and value < 0:
         raise invalid(name, value)
@@ -64,12 +63,10 @@ def count(headers: Mapping[str, str], name: str) -> int | None:
 
 
 def flag(headers: Mapping[str, str], name: str) -> bool | None:
-    """Return a header as true or false; None if it is missing."""
     return read_header(headers, name, parse_flag)
 
 
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
-    """Return a header as an instant; None if it is missing."""
     return read_header(headers, name, _parse_date)
 
 
@@ -88,7 +85,7 @@ def _parse_date(text: str) -> Ticks:
 
 
 def guid(headers: Mapping[str, str], name: str) -> UUID | None:
-    """Return a header as a GUID, in any of its forms; None if it is missing."""
+    """Return a header as a GUID, in any of its forms."""
     return read_header(headers, name, lambda text: UUID(text.strip("()")))
 
 
@@ -107,7 +104,8 @@ def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Error
 
 
 MD5_BYTES: Final = 16
-_BLOB: Final = "x-ms-blob-"
+BLOB_PREFIX: Final = "x-ms-blob-"
+"""Of content headers, and of the conditions of a request for tags."""
 _DEFAULT: Final = ContentHeaders()
 
 
@@ -117,21 +115,20 @@ def read_content_headers(
     """Return the content headers of a request; those about the body count only if it is the `whole` content."""
 
     def value_of(name: str) -> str | None:
-        return headers.get(_BLOB + name) or (headers.get(name) if whole else None) or None
+        return headers.get(BLOB_PREFIX + name) or (headers.get(name) if whole else None) or None
 
     return ContentHeaders(
         content_type=value_of("content-type") or default.content_type,
         encoding=value_of("content-encoding") or default.encoding,
         language=value_of("content-language") or default.language,
-        disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
+        disposition=headers.get(BLOB_PREFIX + "content-disposition") or default.disposition,
         cache_control=value_of("cache-control") or default.cache_control,
         # Without content, the digest is stored as given
-        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5) or None,
+        md5=digest(headers, BLOB_PREFIX + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5) or None,
     )
 
 
 def write_content_headers(content_headers: ContentHeaders) -> dict[str, str]:
-    """Return the content headers of a blob, without its MD5."""
     headers = {
         "Content-Type": content_headers.content_type,
         "Content-Encoding": content_headers.encoding,
@@ -143,7 +140,6 @@ def write_content_headers(content_headers: ContentHeaders) -> dict[str, str]:
 
 
 def base64(digest: bytes) -> str:
-    """Return a checksum in the form of headers and XML."""
     return b64encode(digest).decode()
 
 
@@ -201,7 +197,6 @@ def copy_properties(copy: CopyRecord) -> dict[str, str]:
 
 
 def tier_headers(blob: Blob) -> dict[str, str]:
-    """Return the headers of the tier of a block blob."""
     if blob.kind is not Kind.BLOCK:
         return {}
     if blob.tier is None:
@@ -256,17 +251,11 @@ def read_terms(headers: Mapping[str, str], prefix: str = "", lease: str | None =
 
 
 def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a deletion, including those on the tier."""
     return replace(
         read_terms(headers),
         tier_modified_since=moment(headers, f"{_TIER}if-modified-since"),
         tier_unmodified_since=moment(headers, f"{_TIER}if-unmodified-since"),
     )
-
-
-def read_tag_terms(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions of a request for tags, which have other header names."""
-    return read_terms(headers, _BLOB)
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
@@ -286,15 +275,10 @@ def read_container_terms(headers: Mapping[str, str], lease: str | None = _LEASE)
 
 
 def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None:
-    text = headers.get(name)
-    if text is None:
-        return None
     try:
-        return parse_tag_condition(text)
+        return read_header(headers, name, parse_tag_condition)
     except NotImplementedError as error:
         raise ServiceError(errors.NOT_IMPLEMENTED) from error
-    except ValueError as error:
-        raise invalid(name, text) from error
 
 
 _ETAG: Final = re.compile(r'(?:W/)?"[^"]*"|[^\s"]+')

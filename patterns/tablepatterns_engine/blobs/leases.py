@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
 from tablepatterns.edm import Ticks
@@ -100,12 +100,6 @@ class Lease:
 NO_LEASE: Final = Lease()
 
 
-class Action(Protocol):
-    """One of the five actions on a lease."""
-
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Acquire:
     """Acquire the lease for 15 to 60 seconds or `INFINITE`, or one's own again with another duration."""
@@ -185,6 +179,9 @@ class Break:
             asked = Ticks(now + self.period * SECOND)
             ends = asked if ends is None else min(ends, asked)
         return replace(lease, ends=ends, breaking=True)
+
+
+Action: TypeAlias = Acquire | Renew | Change | Release | Break
 
 
 def _end(now: Ticks, duration: int) -> Ticks | None:

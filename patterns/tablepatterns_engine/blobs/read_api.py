@@ -15,12 +15,12 @@ from .blob import Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall
 from .headers import (
+    BLOB_PREFIX,
     base64,
     flag,
     invalid,
     read_headers,
     read_marker,
-    read_tag_terms,
     read_terms,
     tier_headers,
     version_headers,
@@ -79,7 +79,7 @@ def get_metadata(call: BlobCall) -> Response:
 
 def get_tags(call: BlobCall) -> Response:
     call.begin("GetBlobTags", TAGS)
-    blob = call.state.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers, BLOB_PREFIX), call.snapshot)
     return Response(200, {**_XML}, write_tags(blob.tags))
 
 

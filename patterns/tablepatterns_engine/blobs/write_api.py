@@ -30,6 +30,7 @@ from .body import (
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .conditions import Terms
 from .headers import (
+    BLOB_PREFIX,
     base64,
     count,
     flag,
@@ -40,7 +41,6 @@ from .headers import (
     read_header,
     read_lease,
     read_source_conditions,
-    read_tag_terms,
     read_terms,
     required,
     version_headers,
@@ -304,7 +304,7 @@ def set_metadata(call: BlobCall) -> Response:
 def set_tags(call: BlobCall) -> Response:
     call.begin("SetBlobTags", TAGS)
     tags = read_tags(bytes(read_payload(call.request).content))
-    call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
+    call.state.set_tags(*call.place, tags, read_terms(call.request.headers, BLOB_PREFIX))
     return Response(204, {})
 
 

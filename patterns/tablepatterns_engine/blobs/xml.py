@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Set
 from typing import Final
 from urllib.parse import parse_qsl, quote
@@ -13,6 +12,7 @@ from .. import errors
 from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
 from ..http.xml import (
+    NOT_XML,
     children,
     element,
     metadata_element,
@@ -51,12 +51,9 @@ def _block_elements(name: str, blocks: Iterable[Block]) -> str:
     )
 
 
-_NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 def name_element(name: str) -> str:
     """Return a name as an element; a name that is invalid in XML is percent-encoded and marked."""
-    if _NOT_XML.search(name):
+    if NOT_XML.search(name):
         return f'<Name Encoded="true">{quote(name)}</Name>'
     return f"<Name>{xml_text(name)}</Name>"
 

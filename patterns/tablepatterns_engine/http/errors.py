@@ -14,7 +14,7 @@ def stamped_message(error: ServiceError, call: AnyCall) -> str:
     return f"{error.message}\nRequestId:{call.id}\nTime:{seven_digits(call.now)}"
 
 
-def storage_error(error: ServiceError, call: AnyCall) -> Response:
+def storage_error(call: AnyCall, error: ServiceError) -> Response:
     """Return an error of the Queue or the Blob service, with its details."""
     code, message = optional("Code", error.code), optional("Message", stamped_message(error, call))
     details = [optional(name, value) for name, value in error.error_message.details]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _Value = TypeVar("_Value")
 
 
@@ -98,7 +98,7 @@ def optional(name: str, value: object | None) -> str:
 def xml_text(text: str) -> str:
     """Return a text as the content of an element; what XML cannot say becomes a question mark."""
     # A parser would take a bare carriage return for a line feed
-    return _NOT_XML.sub("?", escape(text, quote=False)).replace("\r", "&#xD;")
+    return NOT_XML.sub("?", escape(text, quote=False)).replace("\r", "&#xD;")
 
 
 def _spelled(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The REST interface of the Queue service: authorize a request, run its operation, write the ledger record."""
+"""The REST interface of the Queue service: what a URL names, the operations, and the permissions that they need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tablepatterns.limits import MAX_PAGE_QUEUES
 
 from .. import errors
 from ..errors import ServiceError
+from ..http.address import Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.api import Service
+from ..http.call import Call
 from ..http.errors import storage_error
 from ..http.headers import (
     http_date,
@@ -23,6 +25,7 @@ from ..http.headers import (
     required_option,
 )
 from ..http.message import Response
+from ..http.permissions import Need, on_object
 from ..http.sas import SharedAccess
 from ..http.service_properties import (
     get_policies,
@@ -33,23 +36,58 @@ from ..http.service_properties import (
     set_properties,
 )
 from ..http.shared_key import storage_texts
+from ..http.supported import QUEUE_SUPPORT
 from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
-from .call import (
-    CLEAR,
-    CREATE_QUEUE,
-    DELETE,
-    DELETE_QUEUE,
-    GET,
-    LIST_QUEUES,
-    PEEK,
-    PUT,
-    READ_METADATA,
-    UPDATE,
-    WRITE_METADATA,
-    QueueCall,
-)
-from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Listed
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Listed, Queues
 from .state import Message
+
+_OF_SERVICE: Final[Kinds] = {
+    (None, "list"): "list",
+    ("service", "properties"): "properties",
+    ("service", "stats"): "stats",
+    ("service", "userdelegationkey"): "delegation key",
+}
+_OF_QUEUE: Final[Kinds] = {(None, None): "queue", (None, "metadata"): "metadata", (None, "acl"): "acl"}
+
+
+def locate(url: str, account: str) -> Target:
+    address = read_address(url, account)
+    queue, *below = map(decode, address.tail[1:].split("/"))
+    if not queue:
+        return Target(address, kind_of(_OF_SERVICE, address.query))
+    match below:
+        case [] | [""]:
+            return Target(address, kind_of(_OF_QUEUE, address.query), queue)
+        case ["messages"] | ["messages", ""]:
+            return Target(address, plain_kind("messages", address.query), queue)
+        case ["messages", message]:
+            return Target(address, plain_kind("message", address.query), queue, message)
+        case _:
+            raise ServiceError(errors.INVALID_URI)
+
+
+class QueueCall(Call[Queues]):
+    __slots__ = ()
+
+    service = "Queue"
+    support = QUEUE_SUPPORT
+
+    def locate(self) -> None:
+        self.target = locate(self.request.url, self.context.account_name)
+
+
+LIST_QUEUES: Final = Need("s", ("l",))
+CREATE_QUEUE: Final = Need("c", ("c", "w"))
+DELETE_QUEUE: Final = Need("c", ("d",))
+READ_METADATA: Final = Need("c", ("r",), ("r",))
+WRITE_METADATA: Final = Need("c", ("w",))
+PUT: Final = on_object("a")
+GET: Final = on_object("p")
+PEEK: Final = on_object("r")
+UPDATE: Final = on_object("u")
+DELETE: Final = on_object("p")
+CLEAR: Final = Need("o", ("d",))
+"""Only an account SAS can grant it: no SAS of a queue has the letter."""
 
 _INCLUDES: Final = frozenset({"metadata"})
 _XML: Final = {"Content-Type": "application/xml"}
@@ -182,26 +220,18 @@ def write_messages(messages: Iterable[Message], *, has_receipts: bool = True, ha
     """Return received messages as a document; those of a peek have no receipts, and a sent one has no text."""
     items: list[str] = []
     for message in messages:
-        receipt, text = _hold(message) if has_receipts else "", _content(message) if has_texts else ""
-        items.append(element("QueueMessage", _identity(message), receipt, text))
+        content = [
+            f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>",
+            f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>",
+        ]
+        if has_receipts:
+            visible = http_date(message.visible)
+            content.append(f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>")
+        if has_texts:
+            text = element("MessageText", xml_text(message.text))
+            content.append(f"<DequeueCount>{message.dequeues}</DequeueCount>{text}")
+        items.append(element("QueueMessage", *content))
     return write_document(element("QueueMessagesList", *items))
-
-
-def _identity(message: Message) -> str:
-    return (
-        f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>"
-        f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>"
-    )
-
-
-def _hold(message: Message) -> str:
-    visible = http_date(message.visible)
-    return f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>"
-
-
-def _content(message: Message) -> str:
-    text = element("MessageText", xml_text(message.text))
-    return f"<DequeueCount>{message.dequeues}</DequeueCount>{text}"
 
 
 _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
@@ -226,10 +256,6 @@ _HANDLERS: Final[dict[tuple[str, str], Callable[[QueueCall], Response]]] = {
 }
 
 
-def _write_error(call: QueueCall, error: ServiceError) -> Response:
-    return storage_error(error, call)
-
-
 class _QueueAccess(SharedAccess):
     service = "queue"
     letters = re.compile("(?=.)r?a?u?p?")
@@ -239,7 +265,7 @@ QUEUES: Final = Service(
     QueueCall.service,
     QueueCall,
     _HANDLERS,
-    _write_error,
+    storage_error,
     _QueueAccess,
     storage_texts,
     read_headers={"Cache-Control": "no-cache"},

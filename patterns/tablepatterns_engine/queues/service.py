@@ -200,16 +200,8 @@ class Queues(Settings):
         return new_receipt(visible, self._clock.stamp())
 
     def _changed(self, message: Message, visible: Ticks, text: str | None = None, *, received: bool = False) -> Message:
-        return Message(
-            message.id,
-            message.number,
-            message.text if text is None else text,
-            message.inserted,
-            message.expires,
-            visible,
-            self._receipt(visible),
-            message.dequeues + received,
-        )
+        text, dequeues = message.text if text is None else text, message.dequeues + received
+        return message._replace(text=text, visible=visible, receipt=self._receipt(visible), dequeues=dequeues)
 
 
 def _later(now: Ticks, seconds: int) -> Ticks:

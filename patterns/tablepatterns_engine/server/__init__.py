@@ -1,1 +1,1 @@
-"""The engine as a server on loopback HTTP: ASGI application, connections, listeners and the check of the origin."""
+"""What `tablepatterns_engine.serving` is made of: connections, listeners and the check of the origin."""

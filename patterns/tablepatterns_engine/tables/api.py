@@ -27,7 +27,6 @@ from ..http.service_properties import (
 )
 from ..http.shared_key import table_texts
 from ..key_range import KeyScope
-from .batch import run_batch
 from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall
 from .entity_api import (
     get_entity,
@@ -35,6 +34,7 @@ from .entity_api import (
     read_filter,
     read_top,
     reject_unknown_options,
+    run_batch,
     write_entity,
 )
 from .errors import json_error, settings_error, xml_error

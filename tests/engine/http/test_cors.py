@@ -12,7 +12,7 @@ from support.raw_http import Line
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.resources import CorsRule, ServiceProperties
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 RULES = (
     CorsRule(("GET", "PUT"), ("https://contoso.com",), ("x-ms-meta-*", "x-ms-version"), ("x-ms-request-id",), 60),

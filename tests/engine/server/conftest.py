@@ -10,7 +10,7 @@ import pytest
 from support.raw_http import Line
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 
 @pytest.fixture

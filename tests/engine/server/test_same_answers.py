@@ -15,7 +15,7 @@ from tablepatterns import Storage, connect
 from tablepatterns.limits import MIB
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.clock import Clock
-from tablepatterns_engine.server.server import serving
+from tablepatterns_engine.serving import serving
 
 DON = {
     "PartitionKey": "Sales",
