@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum
 from itertools import pairwise
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Generic, Literal
+
+from typing_extensions import TypeVar
 
 from tablepatterns.cost import Cost
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from .design.model import DeclaredSet, Design, Query, Write
+from .design.model import DeclaredSet, Design, Query, Write, part_of
+
+AccessT_co = TypeVar("AccessT_co", bound=Query | Write, default=Query | Write, covariant=True)
 
 
 class Severity(IntEnum):
@@ -51,7 +56,7 @@ class _Day:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Generic[AccessT_co]):
     """The measured figures of one call of an access pattern, at the declared number of entities.
 
     A set with too many entities is measured with a sample, and the figures that depend on their number are scaled.
@@ -89,7 +94,7 @@ class Measured:
     }
 
     of: DeclaredSet = field(metadata={"json": "set"})
-    access: Query | Write = field(metadata={"json": "name"})
+    access: AccessT_co = field(metadata={"json": "name"})
     how: str
     via: str | None
     query_class: QueryClass | None
@@ -113,6 +118,16 @@ class Measured:
     retries: float = 0.0
     matching: float | None = None
     cost_a_month: float | None = None
+
+    @property
+    def subject(self) -> str:
+        """The subject of findings about the access pattern, and of its lines in the bill."""
+        return part_of(self.of.name, self.access.name)
+
+    @property
+    def derived(self) -> Derived | None:
+        """The derived data that the call reads; None for the primary rows."""
+        return next((derived for derived in self.of.derived if derived.name == self.via), None)
 
     @property
     def kind(self) -> str:

@@ -17,8 +17,7 @@ from .design_file.checks import check
 from .measure.measure import Measurements, estimated, independent, measure
 from .result import Finding, Measured, Reviewed
 from .rules import findings
-from .rules.context import RuleContext
-from .rules.needed_reads import without_waste
+from .rules.context import RuleContext, without_waste
 
 MAX_TESTS: Final = 10_000
 """How many access patterns are measured in tests of changes. Each test measures those of the changed design again."""

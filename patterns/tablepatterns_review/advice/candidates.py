@@ -22,13 +22,13 @@ from tablepatterns.recipes.summary import Summary
 
 from ..design.distribution import values_of
 from ..design.key_parts import key_text, pieces_of, pieces_of_key
-from ..design.model import DeclaredSet, Design, Query
+from ..design.model import DeclaredSet, Design, Query, Write
 from ..design.writes import inserted_at
 from ..kinds import kind_of
 from ..kinds.recipes import sample_key
 from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
-from ..result import Finding
-from ..rules.context import MeasuredQuery, MeasuredWrite, RuleContext, partition_known
+from ..result import Finding, Measured
+from ..rules.context import RuleContext, known_of, partition_known
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
 from ..rules.limits import large_fields
@@ -50,12 +50,12 @@ class Target:
     part: str
 
     @property
-    def asked(self) -> MeasuredQuery | None:
-        return next((query for query in self.context.queries_of(self.declared) if query.query.name == self.part), None)
+    def asked(self) -> Measured[Query] | None:
+        return next((query for query in self.context.queries_of(self.declared) if query.access.name == self.part), None)
 
     @property
-    def done(self) -> MeasuredWrite | None:
-        return next((write for write in self.context.writes_of(self.declared) if write.write.name == self.part), None)
+    def done(self) -> Measured[Write] | None:
+        return next((write for write in self.context.writes_of(self.declared) if write.access.name == self.part), None)
 
 
 def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
@@ -71,7 +71,7 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
 
 def _missing_index(target: Target) -> Iterator[Change]:
     if target.asked is not None:
-        for way in ways(target.declared, target.asked.query):
+        for way in ways(target.declared, target.asked.access):
             if way.declare is not None:
                 index = way.declare
                 where = "in other partitions" if index.is_eventual else "in the partition"
@@ -104,10 +104,10 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     query, declared_set = target.asked, target.declared
     if query is None:
         return
-    name = (query.query.order or "").removeprefix("-")
+    name = (query.access.order or "").removeprefix("-")
     key = declared_set.key
     inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
-    is_reversed = inverted != key and is_in_order(inverted, query.known, query.query.order or "")
+    is_reversed = inverted != key and is_in_order(inverted, known_of(query), query.access.order or "")
     has_own_key = kind_of(declared_set).row_template(declared_set.settings) is None
     if is_reversed and partition_known(query) and has_own_key:
         yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
@@ -211,7 +211,7 @@ def _divided(target: Target) -> Iterator[Change]:
     """Yield the key with a field of the RowKey as the PartitionKey, if the key is constant and each query gives it."""
     declared_set, row = target.declared, pieces_of(target.declared.key.row_template)
     queries = target.context.queries_of(declared_set)
-    known = [name for name in declared_set.key.row_fields if all(query.known.get(name) == "=" for query in queries)]
+    known = [name for name in declared_set.key.row_fields if all(known_of(query).get(name) == "=" for query in queries)]
     if declared_set.key.partition_fields or not known or not queries or not kind_of(declared_set).shares_tables:
         return
     name = max(known, key=lambda name: values_of(declared_set.shape, name).count)
@@ -305,18 +305,18 @@ def _respelled(declared_set: DeclaredSet, name: str, field: str) -> Iterator[Cha
 
 def _count(target: Target) -> Iterator[Change]:
     query, declared_set = target.asked, target.declared
-    if query is None or query.query.filter is not None or not kind_of(declared_set).shares_tables:
+    if query is None or query.access.filter is not None or not kind_of(declared_set).shares_tables:
         return
     key = Key(declared_set.key.partition_template, "total")
-    if partition_known(query) and set(query.query.known) <= set(key.fields):
+    if partition_known(query) and set(query.access.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {key_text(key)}"
         yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
 
 
 def _conditional(target: Target) -> Iterator[Change]:
-    if target.done is not None and target.done.write.overwrite:
-        name = target.done.write.name
+    if target.done is not None and target.done.access.overwrite:
+        name = target.done.access.name
         says = f"write {name!r} on condition of the ETag"
         yield Change(target.declared.name, says, access={name: {"overwrite": False}})
 
@@ -350,7 +350,7 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
     """Return the change that spreads each list or total over rows, in a table of their own."""
     declared_set, placement, ids = target.declared, old.placement, old.key_list.name
     rows = rows_for(
-        changes_of_busiest_row(declared_set, old, [write.write for write in target.context.writes_of(declared_set)])
+        changes_of_busiest_row(declared_set, old, [write.access for write in target.context.writes_of(declared_set)])
     )
     words = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", old.name))
     where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
@@ -398,24 +398,24 @@ def _into_partition(target: Target) -> Iterator[Change]:
     declared_set = target.declared
     queries = target.context.queries_of(declared_set)
     for derived, profile in declared_set.profiles():
-        asked = [query for query in queries if query.via is derived]
+        asked = [query for query in queries if query.derived is derived]
         names = profile.groups or (profile.layout.key.fields if profile.layout else ())
         fields = [name for name in names if name not in declared_set.key.fields]
         is_known = bool(asked) and all(partition_known(query) for query in asked)
         if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
-            order = next((query.query.order for query in asked if query.query.order), None)
+            order = next((query.access.order for query in asked if query.access.order), None)
             yield from _as_index(declared_set, derived, fields, order, local=True)
 
 
 def _fresh(target: Target) -> Iterator[Change]:
     query = target.asked
-    if query is not None and query.query.region == "secondary":
-        yield Change(target.declared.name, "read the primary region", access={query.query.name: {"region": "primary"}})
+    if query is not None and query.access.region == "secondary":
+        yield Change(target.declared.name, "read the primary region", access={query.access.name: {"region": "primary"}})
     yield from _into_partition(target)
 
 
 def _with_all(target: Target) -> Iterator[Change]:
-    via = target.asked.via if target.asked else None
+    via = target.asked.derived if target.asked else None
     if via is not None:
         yield from _with_key(target.declared, via, f"let {via.name!r} hold all properties")
         yield from _list_elsewhere(replace(target, part=via.name))
@@ -424,7 +424,7 @@ def _with_all(target: Target) -> Iterator[Change]:
 def _in_one_table(target: Target) -> Iterator[Change]:
     """Yield the table of a write for the set of the other write, if the same values are in the same partition."""
     one = target.declared
-    for name in target.done.write.atomic_with if target.done else ():
+    for name in target.done.access.atomic_with if target.done else ():
         other_write = target.context.writer(name)
         if other_write is None or other_write.of.table.lower() == one.table.lower():
             continue

@@ -10,12 +10,11 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import listed
 
 from ..capacity.hot_partitions import table_loads
-from ..design.model import Design, part_of
+from ..design.model import Design
 from ..measure.measure import independent
 from ..result import Effect, Finding, Reviewed, Severity
 from ..rules import RULES
-from ..rules.context import RuleContext
-from ..rules.needed_reads import without_waste
+from ..rules.context import RuleContext, known_of, without_waste
 from .candidates import candidates
 from .changes import Change
 
@@ -88,10 +87,10 @@ _TOO_MANY: Final = "No change was tested: the design has too many access pattern
 def _otherwise(context: RuleContext, finding: Finding) -> str:
     """Return what to consider if the usual change was tried, and causes a worse finding."""
     query = next((query for query in context.queries if query.subject == finding.subject), None)
-    equal = [name for name in finding.fields if query is not None and query.known.get(name) == "="]
+    equal = [name for name in finding.fields if query is not None and known_of(query).get(name) == "="]
     if finding.rule != "missing-index" or query is None or not equal:
         return "Consider another design of the set."
-    others = [repr(other.query.name) for other in context.queries_of(query.of) if equal[0] not in other.known]
+    others = [repr(other.access.name) for other in context.queries_of(query.of) if equal[0] not in known_of(other)]
     also = f"; {listed(others, most=3)} must then give {equal[0]}, too" if others else ""
     return f"Consider a PartitionKey of {equal[0]} for {query.of.name}{also}."
 
@@ -229,7 +228,7 @@ def _saves(before: Effect, after: Effect, finding: Finding) -> bool:
 def effect_of(reviewed: Reviewed, finding: Finding | None = None) -> Effect:
     """Return the figures of the access pattern, set or table that a finding is about, or of the whole design."""
     subject, about = ("", "account") if finding is None else (finding.subject, finding.about)
-    named = [call for call in reviewed.measured if part_of(call.of.name, call.access.name) == subject]
+    named = [call for call in reviewed.measured if call.subject == subject]
     is_of_call = bool(named) and about in ("query", "write")
     calls = named if is_of_call else [call for call in reviewed.measured if not call.rejected]
     whole = subject.partition(": ")[0]
@@ -260,7 +259,7 @@ def _busiest(reviewed: Reviewed, subject: str, tables: Collection[str]) -> float
         needed
         for call in reviewed.measured
         if call.of.name in names
-        for needed in ([call] if part_of(call.of.name, call.access.name) == subject else without_waste(call))
+        for needed in ([call] if call.subject == subject else without_waste(call))
     ]
     loads = table_loads(reviewed.design, calls)
     return max((1 / load.headroom for load in loads if load.table in tables), default=0.0)

@@ -20,7 +20,7 @@ from ..kinds import kind_of
 from ..plans.estimate import pages
 from ..plans.sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 from ..result import LimitUse, Measured
-from .load import partitions_of, via_of
+from .load import partitions_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _reached(use: LimitUse, years: float) -> float | None:
 
 def grown_call(call: Measured, years: float) -> Measured:
     """Return what a call takes after so many years: a query that finds more entities takes more pages."""
-    factor, shape, via = grows(call, years), call.of.shape, via_of(call.of, call)
+    factor, shape, via = grows(call, years), call.of.shape, call.derived
     pages = factor
     if factor != 1 and (via is None or call.of.profile(via).finder != "find_all"):
         pages = _pages(call, factor) / _pages(call, 1)
@@ -146,7 +146,7 @@ def grows(call: Measured, years: float) -> float:
     """
     if not isinstance(call.access, Query) or not call.of.shape.count:
         return 1.0
-    shape, via = call.of.shape, via_of(call.of, call)
+    shape, via = call.of.shape, call.derived
     factor = grown(shape, years) / shape.count
     if via is not None and call.of.profile(via).finder == "find_all":
         return 1.0 if names_one(shape, call.of.profile(via).groups) else factor
@@ -205,7 +205,7 @@ def _payload(declared_set: DeclaredSet, derived: Derived, count: float) -> float
 def _of_query(call: Measured, years: float) -> Iterator[LimitUse]:
     """Yield the use of a page's time limit by a query that mostly reads one partition."""
     if isinstance(call.access, Query) and call.partitions < _SEVERAL:
-        name, then = part_of(call.of.name, call.access.name), call.examined * grows(call, years)
+        name, then = call.subject, call.examined * grows(call, years)
         yield _use("entities that a partition serves in 5 s", name, _ENTITIES_IN_TIME, call.examined, then)
 
 

@@ -70,11 +70,6 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
             yield Load(table, partitions, choice, skew, curve, work, in_every_bucket)
 
 
-def via_of(declared_set: DeclaredSet, call: Measured) -> Derived | None:
-    """Return the derived data that a query reads; None for the primary rows."""
-    return next((derived for derived in declared_set.derived if derived.name == call.via), None)
-
-
 def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Partitions:
     """Return the partitions of a set's primary rows, or of its derived rows in a table."""
     key = None if via is None else declared_set.profile(via).table_key
@@ -88,7 +83,7 @@ def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Part
 
 
 def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:
-    work, via = work_of(call), via_of(declared_set, call)
+    work, via = work_of(call), call.derived
     if query.archived:
         target = archive_set(design, declared_set)
         if target is not None:

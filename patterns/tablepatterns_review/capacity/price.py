@@ -17,7 +17,7 @@ from tablepatterns.errors import BadInput
 from tablepatterns.figures import SECONDS_OF_A_MONTH
 from tablepatterns.filters import QueryClass
 
-from ..design.model import Design, StrictTable, Write, part_of
+from ..design.model import Design, StrictTable, Write
 from ..result import Bill, BillLine, Measured
 from ..toml_file import Problem, TomlFile, lines_of
 from .growth import grown_call, volume_of
@@ -165,15 +165,13 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
 def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
     """Return the measured figures with the monthly cost of each access pattern."""
     amounts = costs.by_subject
-    return tuple(
-        replace(call, cost_a_month=amounts.get(part_of(call.of.name, call.access.name))) for call in measured_sets
-    )
+    return tuple(replace(call, cost_a_month=amounts.get(call.subject)) for call in measured_sets)
 
 
 def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
     price_of = prices.operations
     for call in calls:
-        subject = part_of(call.of.name, call.access.name)
+        subject = call.subject
         for operation, transactions in charges_of(grown_call(call, years)).items():
             quantity = transactions * call.rate * SECONDS_OF_A_MONTH
             if quantity:

@@ -16,7 +16,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 
 from ..design.model import DeclaredSet, Query, Write
-from ..result import Reviewed, Severity
+from ..result import AccessT_co, Reviewed, Severity
 from .formatting import SEVERITIES
 
 SCHEMA: Final = 5
@@ -43,7 +43,7 @@ def members(kind: type) -> Iterator[tuple[str, str, Any]]:
     for field in fields(kind):
         key = field.metadata.get("json", field.name)
         if key is not None:
-            is_part = hints[field.name] in (DeclaredSet, Query | Write)
+            is_part = hints[field.name] in (DeclaredSet, Query | Write, AccessT_co)
             yield key, field.name, str if is_part else hints[field.name]
     shown: Mapping[str, str] = getattr(kind, "IN_JSON", {})
     for key, name in shown.items():

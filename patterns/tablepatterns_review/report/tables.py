@@ -8,7 +8,7 @@ from typing import Final, Literal
 from tablepatterns.figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from tablepatterns.filters import QueryClass
 
-from ..design.model import DEFAULT_PATTERN, part_of
+from ..design.model import DEFAULT_PATTERN
 from ..design.writes import ROUND_TRIP
 from ..plans.estimate import PAGE_READS
 from ..result import LimitUse, Measured, Reviewed, TableLoad
@@ -335,7 +335,7 @@ def _printed_call(reviewed: Reviewed, call: Measured) -> tuple[Cell, ...]:
 def _cost_by_rate(reviewed: Reviewed) -> Sheet:
     """Return the cost of a month at other rates: transactions follow the rates, the stored bytes stay as they are."""
     bill = reviewed.bill
-    calls = {part_of(call.of.name, call.access.name) for call in reviewed.measured}
+    calls = {call.subject for call in reviewed.measured}
     of_calls = sum(line.amount for line in bill.lines if line.subject in calls)
     requests = sum(call.requests * call.rate for call in reviewed.measured)
     rates = [("as declared", bill.total)]

@@ -7,10 +7,10 @@ from typing import Final
 
 from tablepatterns.figures import number, often
 
-from ..design.model import DeclaredSet
+from ..design.model import DeclaredSet, Query, Write
 from ..design.writes import touched
-from ..result import Finding, Severity
-from .context import MeasuredQuery, MeasuredWrite, RuleContext
+from ..result import Finding, Measured, Severity
+from .context import RuleContext
 from .rule import RULES, listed
 
 REPLICATED: Final = 900.0
@@ -24,16 +24,16 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _apart(context, write)
 
 
-def _stale(context: RuleContext, query: MeasuredQuery) -> Iterator[Finding]:
-    via, stale, is_secondary = query.via, query.query.max_staleness, query.query.region == "secondary"
-    writes = [write.write for write in context.writes_of(query.of)]
+def _stale(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
+    via, stale, is_secondary = query.derived, query.access.max_staleness, query.access.region == "secondary"
+    writes = [write.access for write in context.writes_of(query.of)]
     rate = sum(write.rate for write in writes if is_secondary or via in touched(query.of, write))
     if not rate or stale is None:
         return
     if is_secondary and stale < REPLICATED:
         may = f"lag by more than {number(stale)} s" if stale else "be stale"
         says = (
-            f"{query.query.name!r} must not {may}, but reads the secondary region, which is usually up to "
+            f"{query.access.name!r} must not {may}, but reads the secondary region, which is usually up to "
             f"{number(REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
         )
         better = "Read the primary region, and the secondary only if the primary does not answer."
@@ -42,14 +42,14 @@ def _stale(context: RuleContext, query: MeasuredQuery) -> Iterator[Finding]:
         yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
 
 
-def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
-    other_writes = [context.writer(name) for name in write.write.atomic_with]
+def _apart(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
+    other_writes = [context.writer(name) for name in write.access.atomic_with]
     apart = [other for other in other_writes if other is not None and not _share(write.of, other.of)]
     if not apart:
         return
     own, other_set = write.of, apart[0].of
     sets = [own, *(other.of for other in apart)]
-    fresh = [query.query for one in sets for query in context.queries_of(one) if not query.query.max_staleness]
+    fresh = [query.access for one in sets for query in context.queries_of(one) if not query.access.max_staleness]
     strict = [repr(query.name) for query in fresh if query.max_staleness is not None]
     common = [name for name in own.key.partition_fields if name in other_set.key.partition_fields]
     better = None
@@ -65,7 +65,7 @@ def _apart(context: RuleContext, write: MeasuredWrite) -> Iterator[Finding]:
         write,
         better=better,
         pattern="entity_group_transaction" if better else None,
-        other_writes=listed([repr(other.write.name) for other in apart]),
+        other_writes=listed([repr(other.access.name) for other in apart]),
         why_apart=why,
         strict=f", although {listed([*dict.fromkeys(strict)], most=3)} must not" if strict else "",
     )

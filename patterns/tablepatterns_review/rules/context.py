@@ -1,52 +1,23 @@
-"""The data that rules work on: a design with its measured queries and writes, and their needless reads."""
+"""The data that rules work on: a design with its measured queries and writes, and which of their reads are needless."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
-from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..capacity.growth import grown
-from ..capacity.load import via_of
 from ..design.distribution import Zipf, asked_values, equal_names, values_of
-from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write, part_of
+from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
+from ..plans.estimate import pages
 from ..plans.planner import is_in_order, known_fields, knows_partition
 from ..result import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
-
-
-@dataclass(frozen=True)
-class MeasuredQuery:
-    of: DeclaredSet
-    query: Query
-    measured: Measured
-
-    @property
-    def subject(self) -> str:
-        """The subject of findings about the query."""
-        return part_of(self.of.name, self.query.name)
-
-    @property
-    def via(self) -> Derived | None:
-        """The derived data that the query reads; None for the primary rows."""
-        return via_of(self.of, self.measured)
-
-    @property
-    def known(self) -> Mapping[str, Match]:
-        """The fields that the query gives values for, and how."""
-        return known_fields(self.of, self.query)
-
-
-@dataclass(frozen=True)
-class MeasuredWrite:
-    of: DeclaredSet
-    write: Write
-    measured: Measured
+from .rule import RULES
 
 
 @dataclass(frozen=True)
@@ -59,42 +30,45 @@ class RuleContext:
     bill: Bill
 
     @cached_property
-    def queries(self) -> Sequence[MeasuredQuery]:
-        calls = self.measured
-        return [MeasuredQuery(call.of, call.access, call) for call in calls if isinstance(call.access, Query)]
+    def queries(self) -> Sequence[Measured[Query]]:
+        return [cast("Measured[Query]", call) for call in self.measured if isinstance(call.access, Query)]
 
     @cached_property
-    def writes(self) -> Sequence[MeasuredWrite]:
-        calls = self.measured
-        return [MeasuredWrite(call.of, call.access, call) for call in calls if isinstance(call.access, Write)]
+    def writes(self) -> Sequence[Measured[Write]]:
+        return [cast("Measured[Write]", call) for call in self.measured if isinstance(call.access, Write)]
 
-    def queries_of(self, declared_set: DeclaredSet) -> list[MeasuredQuery]:
+    def queries_of(self, declared_set: DeclaredSet) -> list[Measured[Query]]:
         return [query for query in self.queries if query.of.name == declared_set.name]
 
-    def writes_of(self, declared_set: DeclaredSet) -> list[MeasuredWrite]:
+    def writes_of(self, declared_set: DeclaredSet) -> list[Measured[Write]]:
         return [write for write in self.writes if write.of.name == declared_set.name]
 
-    def writer(self, name: str) -> MeasuredWrite | None:
-        return next((write for write in self.writes if write.write.name == name), None)
+    def writer(self, name: str) -> Measured[Write] | None:
+        return next((write for write in self.writes if write.access.name == name), None)
 
     def entities_then(self, declared_set: DeclaredSet) -> float:
         """Return how many entities a set has at the end of the declared growth."""
         return grown(declared_set.shape, self.design.years)
 
 
-def key_of(query: MeasuredQuery) -> Key:
+def key_of(query: Measured[Query]) -> Key:
     """Return the key of the rows that a query reads."""
-    layout = None if query.via is None else query.of.profile(query.via).layout
+    layout = None if query.derived is None else query.of.profile(query.derived).layout
     return query.of.key if layout is None else layout.key
 
 
-def partition_known(query: MeasuredQuery) -> bool:
-    return knows_partition(query.of, query.query)
+def known_of(query: Measured[Query]) -> Mapping[str, Match]:
+    """Return the fields that a query, or its filter, gives values for, and how."""
+    return known_fields(query.of, query.access)
 
 
-def unindexed(query: MeasuredQuery) -> Sequence[str]:
+def partition_known(query: Measured[Query]) -> bool:
+    return knows_partition(query.of, query.access)
+
+
+def unindexed(query: Measured[Query]) -> Sequence[str]:
     """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
-    known, key = query.known, key_of(query)
+    known, key = known_of(query), key_of(query)
     answered = set(key.partition_fields)
     if all(known.get(name) == "=" for name in key.partition_fields):
         for name in key.row_fields:
@@ -105,11 +79,11 @@ def unindexed(query: MeasuredQuery) -> Sequence[str]:
     return [name for name in sorted(known, key=lambda name: known[name] != "=") if name not in answered]
 
 
-def in_order(query: MeasuredQuery) -> bool:
+def in_order(query: Measured[Query]) -> bool:
     """Whether the rows are stored in the order that the query wants."""
-    order, key = query.query.order, key_of(query)
-    is_one_partition = all(query.known.get(name) == "=" for name in key.partition_fields)
-    return order is None or (is_one_partition and is_in_order(key, query.known, order))
+    order, key = query.access.order, key_of(query)
+    is_one_partition = all(known_of(query).get(name) == "=" for name in key.partition_fields)
+    return order is None or (is_one_partition and is_in_order(key, known_of(query), order))
 
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
@@ -165,3 +139,22 @@ def waste_severity(measured_set: Measured) -> Severity | None:
     if waste > MAX_PAGE_ENTITIES and measured_set.access.rate >= ONCE_A_DAY:
         return Severity.NOTE
     return None
+
+
+def is_read_one_by_one(call: Measured) -> bool:
+    """Whether a query reads a list and then so many entities, one by one, that it should read copies instead."""
+    via = call.derived
+    is_list = via is not None and call.of.profile(via).finder == "find_all"
+    return is_list and call.returned * call.access.busiest >= RULES["second-read"].figures["lists"]
+
+
+def without_waste(call: Measured) -> Iterator[Measured]:
+    """Yield a call as if it read only what it returns; nothing for a table scan, which needs other keys for that."""
+    if waste_severity(call) is None:
+        # Entities of a list that are read one by one have a finding of their own
+        listed = pages(call.returned, call.returned) if is_read_one_by_one(call) else call.requests
+        yield call if listed == call.requests else replace(call, requests=listed, transactions=listed)
+    elif call.query_class is not QueryClass.TABLE_SCAN:
+        needed = wanted(call)
+        requests = min(call.requests, pages(needed, needed))
+        yield replace(call, examined=needed, returned=needed, requests=requests, transactions=requests)

@@ -14,9 +14,8 @@ from ..design.distribution import Zipf, busiest_share, names_one, values_in
 from ..design.model import DeclaredSet, Write
 from ..design.writes import retries_at, touches
 from ..kinds import kind_of
-from ..result import Finding, Severity, TableLoad
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, waste_severity
-from .needed_reads import without_waste
+from ..result import Finding, Measured, Severity, TableLoad
+from .context import RuleContext, waste_severity, without_waste
 from .rule import RULES, entities, listed, part_of, severity_of
 
 _NEAR: Final = 0.5
@@ -40,7 +39,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     yield from _account(context)
     yield from chain.from_iterable(map(_single_writes, context.writes))
     for write in context.writes:
-        if write.write.operation == "update" and write.write.writers > 1 and not write.write.overwrite:
+        if write.access.operation == "update" and write.access.writers > 1 and not write.access.overwrite:
             yield from _contended_entity(write)
     for declared_set in context.design.sets:
         for derived, profile in declared_set.profiles():
@@ -53,7 +52,7 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
-    declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, isinstance(cause, MeasuredQuery)
+    declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, cause.kind == "query"
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
@@ -77,22 +76,21 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
 
 
-def _cause(context: RuleContext, heat: TableLoad) -> MeasuredQuery | MeasuredWrite | None:
+def _cause(context: RuleContext, heat: TableLoad) -> Measured | None:
     """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
-    accesses: list[MeasuredQuery | MeasuredWrite] = [*context.queries, *context.writes]
-    here = [access for access in accesses if access.of.table == heat.table]
+    here = (call for call in context.measured if call.of.table == heat.table)
     return max(here, key=_load_of_busiest, default=None)
 
 
-def _load_of_busiest(access: MeasuredQuery | MeasuredWrite) -> float:
-    measured = next(without_waste(access.measured), None)
+def _load_of_busiest(access: Measured) -> float:
+    measured = next(without_waste(access), None)
     if measured is None:
         return 0.0
     work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
     return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
 
 
-def _is_of_derived(heat: TableLoad, cause: MeasuredQuery | MeasuredWrite) -> bool:
+def _is_of_derived(heat: TableLoad, cause: Measured) -> bool:
     """Whether the busiest partition holds rows of an index with its own partitions."""
     hottest = heat.partitions[0].partition if heat.partitions else ""
     own = cause.of.key.partition_template.split("{")[0]
@@ -105,16 +103,14 @@ def _is_log(context: RuleContext, declared_set: DeclaredSet) -> bool:
     by_time = any(
         name in fields and fields[name].type == "datetime" and how != "="
         for query in context.queries_of(declared_set)
-        for name, how in query.query.known.items()
+        for name, how in query.access.known.items()
     )
-    return by_time and all(write.write.operation != "update" for write in context.writes_of(declared_set))
+    return by_time and all(write.access.operation != "update" for write in context.writes_of(declared_set))
 
 
 def _reaches(context: RuleContext, heat: TableLoad) -> str:
     hottest = heat.partitions[0]
-    is_scanned = any(
-        query.of.table == heat.table and waste_severity(query.measured) is not None for query in context.queries
-    )
+    is_scanned = any(query.of.table == heat.table and waste_severity(query) is not None for query in context.queries)
     before = "even without needless reads, " if is_scanned else ""
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     after = "" if heat.over_target_from is None else f", and exceeds it from {time_of_day(heat.over_target_from)} on"
@@ -144,15 +140,15 @@ def _account(context: RuleContext) -> Iterator[Finding]:
     yield RULES["account-target"].finding(severity, "account", **words)
 
 
-def _single_writes(done: MeasuredWrite) -> Iterator[Finding]:
-    write = done.write
-    if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
+def _single_writes(done: Measured[Write]) -> Iterator[Finding]:
+    write = done.access
+    if done.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
     busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / kind_of(done.of).buckets(done.of)
     writer_rate = write.rate / write.writers * busiest
     if writer_rate < _TOGETHER:
         return
-    at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, done.measured.written), writer_rate)
+    at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, done.written), writer_rate)
     saved = write.rate * (1 - 1 / at_once)
     yield RULES["single-writes"].finding(
         RULES["single-writes"].severity_of(saved) or Severity.NOTE,
@@ -183,22 +179,22 @@ def rows_for(rate: float) -> int:
     return max(2, round(rate / RULES["contention"].figures["warning"]) + 1)
 
 
-def _contended_entity(done: MeasuredWrite) -> Iterator[Finding]:
-    rate = changes_of_busiest_entity(done.of, done.write)
+def _contended_entity(done: Measured[Write]) -> Iterator[Finding]:
+    rate = changes_of_busiest_entity(done.of, done.access)
     severity = RULES["contention"].severity_of(rate)
     if severity is not None:
         better = (
             "Spread a counter over several rows that readers add up, insert each change as an entity of its own, "
             "or let one worker make all changes of an entity."
         )
-        row = f"{done.write.name!r} changes one entity of {done.of.name}"
-        yield RULES["contention"].finding(severity, done, better=better, **_contention(row, rate, done.write.writers))
+        row = f"{done.access.name!r} changes one entity of {done.of.name}"
+        yield RULES["contention"].finding(severity, done, better=better, **_contention(row, rate, done.access.writers))
 
 
 def _contended_rows(
     context: RuleContext, declared_set: DeclaredSet, derived: Derived, profile: RowProfile
 ) -> Iterator[Finding]:
-    writes = [write.write for write in context.writes_of(declared_set)]
+    writes = [write.access for write in context.writes_of(declared_set)]
     writers = max((write.writers for write in writes if touches(declared_set, derived, write)), default=1)
     rate = changes_of_busiest_row(declared_set, derived, writes)
     severity = RULES["contention"].severity_of(rate)

@@ -14,13 +14,12 @@ from tablepatterns.limits import KIB
 
 from ..design.distribution import found_by, names_one, values_of
 from ..design.key_parts import pieces_of
-from ..design.model import DAY, DeclaredSet, Field
+from ..design.model import DAY, DeclaredSet, Field, Query
 from ..design.writes import moves, touches
 from ..plans.sizes import value_bytes
-from ..result import Finding, Severity
-from .context import MeasuredQuery, RuleContext
+from ..result import Finding, Measured, Severity
+from .context import RuleContext, is_read_one_by_one
 from .keys import pairs_alike
-from .needed_reads import is_read_one_by_one
 from .rule import RULES, entities, listed, part_of
 
 _BUSY: Final = 1.0
@@ -46,7 +45,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield the indexes that sort like others, and the others that no query uses."""
-    writes = [write.write for write in context.writes_of(declared_set)]
+    writes = [write.access for write in context.writes_of(declared_set)]
     rate, count = sum(write.rate for write in writes), entities(context.entities_then(declared_set))
     written = f"an extra row {often(rate)}" if rate else "an extra row with each write"
     is_costly = sum(write.busiest for write in writes) >= _BUSY or declared_set.shape.count >= _MANY
@@ -56,7 +55,7 @@ def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findi
     for name, other in redundant.items():
         words = {"index": repr(name), "other": repr(other.name) if other else "the entities themselves", "cost": cost}
         yield RULES["redundant-index"].finding(severity, part_of(declared_set.name, name), **words)
-    used_names = {query.measured.via for query in context.queries_of(declared_set)} | redundant.keys()
+    used_names = {query.via for query in context.queries_of(declared_set)} | redundant.keys()
     for index, profile in declared_set.profiles():
         is_index = profile.finder in ("find", "find_all") and not declared_set.is_unique(index)
         if is_index and index.name not in used_names:
@@ -106,7 +105,7 @@ def _is_beginning(
     while row and row[-1][0] in declared_set.key.row_fields:
         row.pop()
     last = {name for name, _ in wanted[1][len(row) :]}
-    used = [query.query for query in context.queries_of(declared_set) if query.measured.via == index.name]
+    used = [query.access for query in context.queries_of(declared_set) if query.via == index.name]
     if any((query.order or "").lstrip("-") in last or last & query.known.keys() for query in used):
         return False
     begins = bool(row) and list(map(_plain, order[1][: len(row)])) == list(map(_plain, row))
@@ -148,22 +147,22 @@ def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Fi
 
 def _changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
     """Yield a finding if more rows of an index move than are found by it; one that is never read is unused."""
-    writes = [write for write in context.writes_of(declared_set) if moves(declared_set, index, write.write)]
-    reads = sum(query.query.rate for query in context.queries_of(declared_set) if query.via is index)
-    rate = sum(write.write.rate for write in writes)
+    writes = [write for write in context.writes_of(declared_set) if moves(declared_set, index, write.access)]
+    reads = sum(query.access.rate for query in context.queries_of(declared_set) if query.derived is index)
+    rate = sum(write.access.rate for write in writes)
     severity = RULES["index-key-changes"].severity_of(rate)
     if severity is None or not 0 < reads < rate:
         return
     subject, words = _words(declared_set, index)
-    most = max(writes, key=lambda write: write.write.rate)
-    names = listed([name for name in key.fields if name in (most.write.changes or key.fields)])
-    words |= {"access": repr(most.write.name), "names": names, "rate": often(rate), "reads": often(reads)}
+    most = max(writes, key=lambda write: write.access.rate)
+    names = listed([name for name in key.fields if name in (most.access.changes or key.fields)])
+    words |= {"access": repr(most.access.name), "names": names, "rate": often(rate), "reads": often(reads)}
     yield RULES["index-key-changes"].finding(severity, subject, **words)
 
 
 def needed_of(context: RuleContext, declared_set: DeclaredSet, index: Derived) -> set[str] | None:
     """Return the properties that the queries of an index read; None if it has none, or one reads all."""
-    queries = [query.query for query in context.queries_of(declared_set) if query.via is index]
+    queries = [query.access for query in context.queries_of(declared_set) if query.derived is index]
     if not queries or not all(query.select for query in queries):
         return None
     return {name for query in queries for name in (*query.select, *query.known, (query.order or "").lstrip("-"))}
@@ -183,7 +182,7 @@ def _needless_copies(
         return
     per_row = sum(sizes[name] for name in names)
     total = per_row * context.entities_then(declared_set)
-    writes = [write.write for write in context.writes_of(declared_set) if touches(declared_set, index, write.write)]
+    writes = [write.access for write in context.writes_of(declared_set) if touches(declared_set, index, write.access)]
     is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
     subject, words = _words(declared_set, index)
     words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
@@ -201,20 +200,20 @@ def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
     )
 
 
-def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
-    via = query.via
+def _second_read(query: Measured[Query]) -> Iterator[Finding]:
+    via = query.derived
     if via is None:
         return
-    profile, returned = query.of.profile(via), query.measured.returned
+    profile, returned = query.of.profile(via), query.returned
     if profile.layout is not None:
         # The rows of the index are measured, too
-        returned = min(returned, found_by(query.of.shape, query.query))
-    more = returned * query.query.busiest
+        returned = min(returned, found_by(query.of.shape, query.access))
+    more = returned * query.access.busiest
     pattern = "inter_partition_index" if via.is_eventual else "intra_partition_index"
-    if is_read_one_by_one(query.measured):
+    if is_read_one_by_one(query):
         says = (
-            f"{query.query.name!r} reads a list and then {entities(returned)} one by one, "
-            f"{often(query.query.busiest)}: {number(more)} reads a second."
+            f"{query.access.name!r} reads a list and then {entities(returned)} one by one, "
+            f"{often(query.access.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
         yield RULES["second-read"].finding(Severity.WARNING, query, says, better, pattern=pattern)
@@ -224,8 +223,8 @@ def _second_read(query: MeasuredQuery) -> Iterator[Finding]:
         yield RULES["second-read"].finding(severity, query, pattern=pattern, fields=missing, **words)
 
 
-def _missing(query: MeasuredQuery, layout: RowLayout) -> list[str]:
+def _missing(query: Measured[Query], layout: RowLayout) -> list[str]:
     if layout.include is None:
         return []
     held = {*layout.include, *layout.key.fields, *query.of.key.fields}
-    return [name for name in query.query.select or query.of.shape.fields if name not in held]
+    return [name for name in query.access.select or query.of.shape.fields if name not in held]

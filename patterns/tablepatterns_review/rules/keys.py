@@ -14,12 +14,12 @@ from tablepatterns.key import Key
 
 from ..design.distribution import busiest_share, coincidence_of, values_of
 from ..design.key_parts import pieces_of, pieces_of_key, span_of
-from ..design.model import YEAR, DeclaredSet, Field, Flaw, Shape
+from ..design.model import YEAR, DeclaredSet, Field, Flaw, Query, Shape, Write
 from ..kinds import kind_of
 from ..kinds.recipes import number_of_tables
 from ..plans.planner import is_sorted
-from ..result import Finding, Severity
-from .context import MeasuredQuery, MeasuredWrite, RuleContext, key_of, unindexed, wanted, waste_severity
+from ..result import Finding, Measured, Severity
+from .context import RuleContext, key_of, known_of, unindexed, wanted, waste_severity
 from .rule import RULES, entities, listed, severity_of
 
 _CERTAIN: Final = 0.1
@@ -73,17 +73,17 @@ def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads a range of the flawed field, or sorts by it."""
     whole = flaw.subject.partition(": ")[0]
     return any(
-        query.known.get(name, "=") != "=" or (query.query.order or "").lstrip("-") == name
+        known_of(query).get(name, "=") != "=" or (query.access.order or "").lstrip("-") == name
         for name in flaw.fields
         for query in context.queries
         if query.of.name == whole
     )
 
 
-def _changing(done: MeasuredWrite) -> Iterator[Finding]:
+def _changing(done: Measured[Write]) -> Iterator[Finding]:
     key = done.of.key
-    names = [name for name in done.write.changes if name in key.fields]
-    if done.write.operation != "update" or not names:
+    names = [name for name in done.access.changes if name in key.fields]
+    if done.access.operation != "update" or not names:
         return
     moves = not set(key.partition_fields).isdisjoint(names)
     better = "Use values that never change as the key, with an index in the partition for those that do."
@@ -95,7 +95,7 @@ def _changing(done: MeasuredWrite) -> Iterator[Finding]:
         fields=names,
         fields_changed=listed(names),
         key="PartitionKey" if moves else "RowKey",
-        rate=often(done.write.rate),
+        rate=often(done.access.rate),
     )
 
 
@@ -111,7 +111,7 @@ def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Find
         yield from _by_chance(declared_set, names)
         return
     span, span_name = min(span_of(piece) for piece in clocks)
-    inserts = [write.write for write in context.writes_of(declared_set) if write.write.operation == "insert"]
+    inserts = [write.access for write in context.writes_of(declared_set) if write.access.operation == "insert"]
     meets = sum(write.busiest for write in inserts) * span * busiest_share(shape, other_names)
     average = sum(write.rate for write in inserts)
     # Two entities of the same microsecond hardly ever agree in the other fields
@@ -189,10 +189,10 @@ def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     queries = context.queries_of(declared_set)
     wanted: dict[str, str] = {}
     for query in queries:
-        by_order = [query.query.order.removeprefix("-")] if query.query.order else []
-        ranged = [name for name, how in query.known.items() if how != "="]
+        by_order = [query.access.order.removeprefix("-")] if query.access.order else []
+        ranged = [name for name, how in known_of(query).items() if how != "="]
         for name in (*ranged, *by_order):
-            wanted.setdefault(name, repr(query.query.name))
+            wanted.setdefault(name, repr(query.access.name))
     names = [
         name
         for name, field in declared_set.shape.fields.items()
@@ -206,15 +206,15 @@ def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
         yield from islice(chain.from_iterable(map(_unsorted, queries)), 1)
 
 
-def _unsorted(query: MeasuredQuery) -> Iterator[Finding]:
+def _unsorted(query: Measured[Query]) -> Iterator[Finding]:
     """Yield a finding if a range of values is not a range of keys."""
-    key, measured_set = key_of(query), query.measured
+    key, measured_set = key_of(query), query
     if waste_severity(measured_set) is None or unindexed(query):
         return
     for position, name in enumerate(key.row_fields):
-        if query.query.known.get(name) == "range" and not is_sorted(key, position):
+        if query.access.known.get(name) == "range" and not is_sorted(key, position):
             says = (
-                f"{name} is text in the middle of a RowKey, so rows do not sort by it: {query.query.name!r} reads "
+                f"{name} is text in the middle of a RowKey, so rows do not sort by it: {query.access.name!r} reads "
                 f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."

@@ -8,11 +8,11 @@ from typing import Final
 from tablepatterns.figures import number, plural, size
 from tablepatterns.figures import rate as mean_rate
 
-from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
+from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet, Write
 from ..design.writes import inserted_at
 from ..plans.sizes import primary_sizes, rows_of
-from ..result import Finding, Severity
-from .context import MeasuredWrite, RuleContext
+from ..result import Finding, Measured, Severity
+from .context import RuleContext
 from .rule import RULES, entities
 
 _NO_GROWTH: Final = "Declare the growth; or, if old entities are deleted, their retention or these deletes."
@@ -38,7 +38,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
     """Return the rate of the declared writes of a kind, without those that follow from a retention or an archive."""
-    writes = [write.write for write in context.writes_of(declared_set) if not write.measured.is_implied]
+    writes = [write.access for write in context.writes_of(declared_set) if not write.is_implied]
     return sum(write.rate for write in writes if write.operation == operation)
 
 
@@ -84,7 +84,7 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
         yield _unbounded(declared_set, severity, yearly)
     if added > _TWICE * growth + tolerated:
         often_added = max(context.writes_of(declared_set), key=_inserts, default=None)
-        words |= {"access": repr(often_added.write.name) if often_added else "the insert"}
+        words |= {"access": repr(often_added.access.name) if often_added else "the insert"}
         words |= {"mean": mean_rate(growth / YEAR)}
         better = None if growth else _NO_GROWTH
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
@@ -93,8 +93,8 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
 
 
-def _inserts(done: MeasuredWrite) -> float:
-    return done.write.rate if done.write.operation == "insert" else 0.0
+def _inserts(done: Measured[Write]) -> float:
+    return done.access.rate if done.access.operation == "insert" else 0.0
 
 
 def _unbounded(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:

@@ -12,12 +12,12 @@ from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTIT
 
 from ..capacity.load import partitions_of
 from ..design.distribution import busiest_share
-from ..design.model import DeclaredSet, Field
+from ..design.model import DeclaredSet, Field, Query
 from ..design.writes import inserted_at
 from ..kinds.recipes import number_of_tables
-from ..result import Finding, LimitUse, Severity
-from .context import MeasuredQuery, RuleContext
-from .rule import RULES, Rule, entities, part_of
+from ..result import Finding, LimitUse, Measured, Severity
+from .context import RuleContext, known_of
+from .rule import RULES, Rule, entities
 
 _NEAR: Final = 0.9
 _FEWEST: Final = 10
@@ -75,7 +75,7 @@ def _large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterato
 def _advice_on_division(context: RuleContext, declared_set: DeclaredSet) -> str:
     """Return what to divide the partitions of a set by: a field that its queries give, or else its time."""
     queries, at = context.queries_of(declared_set), inserted_at(declared_set)
-    given = [name for name in declared_set.key.row_fields if all(query.known.get(name) == "=" for query in queries)]
+    given = [name for name in declared_set.key.row_fields if all(known_of(query).get(name) == "=" for query in queries)]
     if given and queries:
         return f"Begin the PartitionKey with {given[0]}, or a part of it: every query gives it."
     if at is not None:
@@ -130,7 +130,7 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
 
 def _slow(context: RuleContext, use: LimitUse) -> Iterator[Finding]:
     for query in context.queries:
-        is_named = part_of(query.of.name, query.query.name) == use.subject
+        is_named = query.subject == use.subject
         if is_named and use.reached is not None:
             yield RULES["long-answer"].finding(Severity.NOTE, query, **_words(use))
 
@@ -152,14 +152,14 @@ def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]
     query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
     if not slot or query is None:
         return
-    read = query.measured.returned * query.query.busiest
+    read = query.returned * query.access.busiest
     points = declared_set.shape.fields[slot].distinct or 0
     fits = points <= MAX_CUSTOM_PROPERTIES
     words = {
-        "access": repr(query.query.name),
-        "returned": entities(query.measured.returned),
+        "access": repr(query.access.name),
+        "returned": entities(query.returned),
         "slot": slot,
-        "rate": often(query.query.busiest),
+        "rate": often(query.access.busiest),
         "read": number(read),
         "points": number(points),
         "rows": "one entity" if fits else "a few rows with up to 251 each",
@@ -189,9 +189,9 @@ def _slot(declared_set: DeclaredSet) -> str | None:
     return name if is_moment and fields[name].distinct is not None else None
 
 
-def _reads_all(query: MeasuredQuery, slot: str) -> bool:
+def _reads_all(query: Measured[Query], slot: str) -> bool:
     """Whether a query gives all of the key except the slot, and reads a range of slots."""
     remaining_names = [name for name in query.of.key.fields if name != slot]
-    scans_only_them = query.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
-    is_of_slots = all(query.known.get(name) == "=" for name in remaining_names) and query.known.get(slot) != "="
-    return is_of_slots and scans_only_them and query.measured.returned >= _FEWEST
+    scans_only_them = query.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
+    is_of_slots = all(known_of(query).get(name) == "=" for name in remaining_names) and known_of(query).get(slot) != "="
+    return is_of_slots and scans_only_them and query.returned >= _FEWEST

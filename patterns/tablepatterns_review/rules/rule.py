@@ -13,7 +13,6 @@ from tablepatterns.figures import listed, number, plural
 
 from ..design.model import DeclaredSet, Query, part_of
 from ..result import About, Finding, Measured, Severity
-from .context import MeasuredQuery, MeasuredWrite
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,7 +21,7 @@ else:
 
 __all__ = ["RULES", "Rule", "Subject", "entities", "listed", "part_of", "severity_of", "words_of"]
 
-Subject: TypeAlias = str | DeclaredSet | Measured | MeasuredQuery | MeasuredWrite
+Subject: TypeAlias = str | DeclaredSet | Measured
 """What a finding is about: a set, an access pattern, or the name of anything else."""
 
 
@@ -100,9 +99,8 @@ def words_of(subject: Subject) -> tuple[About | None, Mapping[str, str]]:
         return None, {"subject": subject}
     if isinstance(subject, DeclaredSet):
         return None, {"subject": subject.name, "set": subject.name}
-    call = subject if isinstance(subject, Measured) else subject.measured
-    words = {"subject": part_of(call.of.name, call.access.name), "set": call.of.name, "access": repr(call.access.name)}
-    return "query" if isinstance(call.access, Query) else "write", words
+    words = {"subject": subject.subject, "set": subject.of.name, "access": repr(subject.access.name)}
+    return "query" if isinstance(subject.access, Query) else "write", words
 
 
 def severity_of(figure: float, *, serious: float = inf, warning: float = inf, note: float = inf) -> Severity | None:

@@ -9,18 +9,18 @@ from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
 from tablepatterns.filters import QueryClass, classify, parse, point_keys
 
-from ..design.model import DeclaredSet
+from ..design.model import DeclaredSet, Query
 from ..kinds import kind_of
 from ..kinds.recipes import oldest_days
 from ..plans.planner import code_of, is_shared, mistakes_of, new_index
 from ..plans.sizes import primary_sizes
-from ..result import Finding, Severity
+from ..result import Finding, Measured, Severity
 from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,
-    MeasuredQuery,
     RuleContext,
     in_order,
+    known_of,
     partition_known,
     unindexed,
     wanted,
@@ -57,7 +57,7 @@ _SMALL: Final = 1000
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the queries that read more than they need."""
     for query in context.queries:
-        severity = None if _is_served(query) else waste_severity(query.measured)
+        severity = None if _is_served(query) else waste_severity(query)
         if severity is None and _is_sorted_by_caller(query):
             severity = Severity.NOTE
         if severity is not None:
@@ -71,36 +71,36 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _needless_spread(context, declared_set)
 
 
-def _is_served(query: MeasuredQuery) -> bool:
+def _is_served(query: Measured[Query]) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
-    is_frequent_count = query.query.count_only and query.query.rate >= ONCE_AN_HOUR
-    is_mistaken = query.query.filter is not None and mistakes_of(query.of, query.query.filter)
-    if is_frequent_count or is_mistaken or "contains" in query.query.known.values():
+    is_frequent_count = query.access.count_only and query.access.rate >= ONCE_AN_HOUR
+    is_mistaken = query.access.filter is not None and mistakes_of(query.of, query.access.filter)
+    if is_frequent_count or is_mistaken or "contains" in query.access.known.values():
         # Frequent counts, text search and mistaken filters have rules of their own
         return True
-    by_list = query.via is not None and query.of.profile(query.via).finder == "find_all"
+    by_list = query.derived is not None and query.of.profile(query.derived).finder == "find_all"
     return by_list or (
-        query.query.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
+        query.access.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
     )
 
 
-def _is_sorted_by_caller(query: MeasuredQuery) -> bool:
+def _is_sorted_by_caller(query: Measured[Query]) -> bool:
     """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
-    take, is_read = query.query.take, query.query.filter is None and query.query.rate >= ONCE_A_DAY
-    return take is not None and is_read and not in_order(query) and query.measured.examined > take + query.query.skip
+    take, is_read = query.access.take, query.access.filter is None and query.access.rate >= ONCE_A_DAY
+    return take is not None and is_read and not in_order(query) and query.examined > take + query.access.skip
 
 
-def _reads(query: MeasuredQuery) -> str:
-    call = query.measured
+def _reads(query: Measured[Query]) -> str:
+    call = query
     label = "is" if call.query_class is None else f"is a {call.query_class.label},"
     rows = f"{entities(call.examined)} and needs {number(wanted(call))}"
     return (
-        f"{query.query.name!r} of {query.of.name} {label} called {often(query.query.busiest)}: each call reads {rows}"
+        f"{query.access.name!r} of {query.of.name} {label} called {often(query.access.busiest)}: each call reads {rows}"
     )
 
 
-def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Finding:
-    text, words = query.query.filter, {"reads": _reads(query)}
+def _scan(context: RuleContext, query: Measured[Query], severity: Severity) -> Finding:
+    text, words = query.access.filter, {"reads": _reads(query)}
     keys = point_keys(parse(text)) if text is not None and " or " in text else None
     if keys:
         queries, results = counted(len(keys), "point query"), counted(len(keys), "entity")
@@ -110,24 +110,24 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
     if encrypted:
         words["properties"] = listed(encrypted)
         return RULES["encrypted-filter"].finding(severity, query, fields=encrypted, **words)
-    if query.query.take is not None and not in_order(query) and not fields:
+    if query.access.take is not None and not in_order(query) and not fields:
         return _client_sort(query, severity)
     if _is_span_of_log(context, query):
         words["tables"] = _in_tables(query.of)
         return RULES["log-data"].finding(severity, query, **words)
-    is_job = query.query.rate < ONCE_AN_HOUR
-    index = None if is_job or not fields else new_index(query.of, query.query)
+    is_job = query.access.rate < ONCE_AN_HOUR
+    index = None if is_job or not fields else new_index(query.of, query.access)
     if index is None:
-        rule = RULES["table-scan"] if query.measured.query_class is QueryClass.TABLE_SCAN else RULES["partition-scan"]
+        rule = RULES["table-scan"] if query.query_class is QueryClass.TABLE_SCAN else RULES["partition-scan"]
         reason = f"; {classify(parse(text)).reason}" if text else ""
         job_advice, job_pattern = (_JOB if is_job else None), ("parallel_reads" if is_job else None)
         return rule.finding(severity, query, better=job_advice, pattern=job_pattern, reason=reason, **words)
     copies = size(primary_sizes(query.of).row * query.of.shape.count)
     words |= {"properties": listed(fields), "code": code_of(index), "size": copies}
     better = pattern = None
-    equal = [name for name in fields if query.known[name] == "="]
+    equal = [name for name in fields if known_of(query)[name] == "="]
     if index.is_eventual:
-        rate = sum(write.write.rate for write in context.writes_of(query.of))
+        rate = sum(write.access.rate for write in context.writes_of(query.of))
         written = f" ({often(rate)})" if rate else ""
         better = _INDEX_ELSEWHERE.format(written=written, cost=COPY_ELSEWHERE, **words)
         pattern = "inter_partition_index"
@@ -136,10 +136,10 @@ def _scan(context: RuleContext, query: MeasuredQuery, severity: Severity) -> Fin
     return RULES["missing-index"].finding(severity, query, better=better, pattern=pattern, fields=fields, **words)
 
 
-def _client_sort(query: MeasuredQuery, severity: Severity) -> Finding:
-    order, fields = query.query.order or "", query.of.shape.fields
+def _client_sort(query: Measured[Query], severity: Severity) -> Finding:
+    order, fields = query.access.order or "", query.of.shape.fields
     field = order.removeprefix("-")
-    words = {"reads": _reads(query), "take": str(query.query.take), "field": field}
+    words = {"reads": _reads(query), "take": str(query.access.take), "field": field}
     kind = fields[field].type if field in fields else "datetime"
     is_time = kind == "datetime"
     if order.startswith("-") and is_time and partition_known(query):
@@ -160,34 +160,34 @@ def _in_tables(declared_set: DeclaredSet) -> str:
     return f"use one for each {period} (PeriodTables): the span then scans {scanned}"
 
 
-def _is_span_of_log(context: RuleContext, query: MeasuredQuery) -> bool:
+def _is_span_of_log(context: RuleContext, query: Measured[Query]) -> bool:
     """Whether the query searches entities by nothing but time that are inserted and never updated."""
     fields = query.of.shape.fields
-    is_by_time = any(name in fields and fields[name].type == "datetime" for name in query.known)
-    is_by_time = is_by_time and "=" not in query.known.values()
-    writes = [write.write for write in context.writes_of(query.of)]
+    is_by_time = any(name in fields and fields[name].type == "datetime" for name in known_of(query))
+    is_by_time = is_by_time and "=" not in known_of(query).values()
+    writes = [write.access for write in context.writes_of(query.of)]
     added_only = bool(writes) and all(write.operation != "update" for write in writes)
-    return is_by_time and added_only and query.measured.query_class is QueryClass.TABLE_SCAN
+    return is_by_time and added_only and query.query_class is QueryClass.TABLE_SCAN
 
 
-def _unwanted_blobs(query: MeasuredQuery) -> Iterator[Finding]:
+def _unwanted_blobs(query: Measured[Query]) -> Iterator[Finding]:
     large = sorted(set(query.of.in_blobs()))
-    is_unwanted = bool(query.query.select) and not set(large).intersection(query.query.select)
+    is_unwanted = bool(query.access.select) and not set(large).intersection(query.access.select)
     # Each result takes one transaction more than the table query, for its blob
-    blobs = query.measured.transactions - 1 >= _BLOBS * query.measured.returned
+    blobs = query.transactions - 1 >= _BLOBS * query.returned
     if large and is_unwanted and blobs:
-        rate = query.measured.returned * query.query.busiest
+        rate = query.returned * query.access.busiest
         severity = RULES["blob-with-every-read"].severity_of(rate) or Severity.NOTE
-        words = {"wanted": listed(query.query.select, most=3), "large": listed(large), "reads": number(rate)}
+        words = {"wanted": listed(query.access.select, most=3), "large": listed(large), "reads": number(rate)}
         yield RULES["blob-with-every-read"].finding(severity, query, fields=large, **words)
 
 
-def _asked_parts(query: MeasuredQuery) -> Iterator[Finding]:
-    kind, requests = kind_of(query.of), query.measured.requests
-    more = (requests - 1) * query.query.busiest
+def _asked_parts(query: Measured[Query]) -> Iterator[Finding]:
+    kind, requests = kind_of(query.of), query.requests
+    more = (requests - 1) * query.access.busiest
     severity = RULES["asks-every-part"].severity_of(more)
     if kind.parts and requests >= _SEVERAL_PARTS and severity is not None:
-        words = {"requests": number(requests), "parts": kind.parts, "rate": often(query.query.busiest)}
+        words = {"requests": number(requests), "parts": kind.parts, "rate": often(query.access.busiest)}
         better = kind.advice_on_parts(query.of)
         yield RULES["asks-every-part"].finding(severity, query, better=better, more=number(more), **words)
 
@@ -203,22 +203,22 @@ def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterato
             yield RULES["needless-spread"].finding(Severity.NOTE, declared_set, **words)
 
 
-def _joins(context: RuleContext, one: MeasuredQuery) -> Iterator[Finding]:
+def _joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:
     """Yield a point query that is called once for each result of another query."""
     many = next((many for many in context.queries if _is_followed_by(many, one)), None)
-    if many is None or one.query.rate < _LITTLE:
+    if many is None or one.access.rate < _LITTLE:
         return
-    changes = sum(write.write.rate for write in context.writes_of(one.of))
+    changes = sum(write.access.rate for write in context.writes_of(one.of))
     updates = f"it changes {often(changes)}, and each change updates the copies"
     words = {
-        "query": repr(many.query.name),
-        "returned": number(many.measured.returned),
+        "query": repr(many.access.name),
+        "returned": number(many.returned),
         "many": many.of.name,
-        "rate": often(many.query.rate),
-        "calls": often(one.query.rate),
+        "rate": often(many.access.rate),
+        "calls": often(one.access.rate),
         "updates": updates if changes else "it never changes",
     }
-    severity = RULES["join-one-by-one"].severity_of(one.query.busiest) or Severity.NOTE
+    severity = RULES["join-one-by-one"].severity_of(one.access.busiest) or Severity.NOTE
     better = pattern = None
     if one.of.shape.count <= _SMALL and changes < 1:
         better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
@@ -226,14 +226,14 @@ def _joins(context: RuleContext, one: MeasuredQuery) -> Iterator[Finding]:
     yield RULES["join-one-by-one"].finding(severity, one, better=better, pattern=pattern, **words)
 
 
-def _is_followed_by(many: MeasuredQuery, one: MeasuredQuery) -> bool:
+def _is_followed_by(many: Measured[Query], one: Measured[Query]) -> bool:
     """Whether a point query reads an entity that each result of another query refers to, about once per result."""
-    if many.of.name == one.of.name or one.measured.query_class is not QueryClass.POINT:
+    if many.of.name == one.of.name or one.query_class is not QueryClass.POINT:
         return False
-    equal = [name for name, how in one.known.items() if how == "="]
-    named = all(name in many.of.shape.fields and name not in many.query.known for name in equal)
+    equal = [name for name, how in known_of(one).items() if how == "="]
+    named = all(name in many.of.shape.fields and name not in many.access.known for name in equal)
     # Reads that follow a query have its curve, too
-    rates = ((many.query.rate, one.query.rate), (many.query.busiest, one.query.busiest))
-    results = [(many.measured.returned * rate, calls) for rate, calls in rates]
+    rates = ((many.access.rate, one.access.rate), (many.access.busiest, one.access.busiest))
+    results = [(many.returned * rate, calls) for rate, calls in rates]
     near = all(returned / _ABOUT <= calls <= returned * _ABOUT for returned, calls in results)
-    return bool(equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near
+    return bool(equal) and named and many.returned >= _SEVERAL_RESULTS and near

@@ -10,11 +10,11 @@ from typing import Final
 from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import KIB, MAX_PAGE_ENTITIES
 
-from ..design.model import Access, DeclaredSet, Field
+from ..design.model import Access, DeclaredSet, Field, Query, Write
 from ..plans.planner import mistakes_of
 from ..plans.sizes import value_bytes
-from ..result import Finding, Severity
-from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, MeasuredQuery, MeasuredWrite, RuleContext, wanted
+from ..result import Finding, Measured, Severity
+from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, RuleContext, wanted
 from .rule import RULES, entities, listed, part_of, severity_of
 
 _SHORT: Final = 256
@@ -37,13 +37,13 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
             yield from _access(declared_set, access)
 
 
-def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
-    asked, read = query.query, query.measured.examined
+def _unsupported(query: Measured[Query]) -> Iterator[Finding]:
+    asked, read = query.access, query.examined
     for comparison, reason in mistakes_of(query.of, asked.filter or "true")[:1]:
         is_true = comparison.operator in ("ne", "lt", "le") and not reason.startswith("no entity")
         words = {"comparison": str(comparison), "reason": reason, "result": "true" if is_true else "false"}
         yield RULES["filter-mistake"].finding(Severity.SERIOUS, query, **words)
-    words = {"read": entities(read), "returned": number(wanted(query.measured)), "rate": often(asked.busiest)}
+    words = {"read": entities(read), "returned": number(wanted(query)), "rate": often(asked.busiest)}
     if parts := [name for name, how in asked.known.items() if how == "contains"]:
         severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
         yield RULES["text-search"].finding(severity, query, fields=parts, names=listed(parts), **words)
@@ -60,12 +60,12 @@ def _unsupported(query: MeasuredQuery) -> Iterator[Finding]:
         )
 
 
-def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
-    write = done.write
+def _lost(context: RuleContext, done: Measured[Write]) -> Iterator[Finding]:
+    write = done.access
     if write.operation != "update" or not write.overwrite or _is_latest_state(done):
         return
     own, writers = set(write.changes), write.writers
-    for other in (other.write for other in context.writes_of(done.of) if other.write is not write):
+    for other in (other.access for other in context.writes_of(done.of) if other.access is not write):
         if other.operation == "update" and (not own or not other.changes or own.intersection(other.changes)):
             writers += other.writers
     if writers > 1:
@@ -75,12 +75,12 @@ def _lost(context: RuleContext, done: MeasuredWrite) -> Iterator[Finding]:
         )
 
 
-def _is_latest_state(done: MeasuredWrite) -> bool:
+def _is_latest_state(done: Measured[Write]) -> bool:
     """Whether a write stores what was observed at a time, such as a position: the last writer is right.
 
     What is added up, and long values that grow, depend on the value before.
     """
-    fields = [(name, done.of.shape.fields.get(name, Field())) for name in done.write.changes]
+    fields = [(name, done.of.shape.fields.get(name, Field())) for name in done.access.changes]
     is_timed = any(field.type == "datetime" and field.order == "rising" for _, field in fields)
     is_added = any(
         _ADDED_UP.search(name) or (field.type in ("string", "binary") and field.size > _SHORT) for name, field in fields
@@ -111,13 +111,15 @@ def _secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
             yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
 
 
-def _merged(done: MeasuredWrite) -> Iterator[Finding]:
-    write = done.write
-    refused = [name for mapping in done.of.mappings if not mapping.allows_merge for name in mapping.fields]
-    is_whole = write.operation != "update" or not write.changes or not set(refused).isdisjoint(write.changes)
-    rewritten = sum(value_bytes(field) for name, field in done.of.shape.fields.items() if name in refused)
+def _merged(done: Measured[Write]) -> Iterator[Finding]:
+    write = done.access
+    unmerged = {name for mapping in done.of.mappings if not mapping.allows_merge for name in mapping.fields}
+    # As the set declares them, which is the same order in every run
+    refused = {name: field for name, field in done.of.shape.fields.items() if name in unmerged}
+    is_whole = write.operation != "update" or not write.changes or not unmerged.isdisjoint(write.changes)
+    rewritten = sum(map(value_bytes, refused.values()))
     is_frequent = RULES["merge-refused"].severity_of(write.busiest) is not None
     # A write of a small entity costs the same as one of a property
     if not is_whole and is_frequent and rewritten >= KIB:
         words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
-        yield RULES["merge-refused"].finding(Severity.NOTE, done, hidden=listed(refused, most=3), **words)
+        yield RULES["merge-refused"].finding(Severity.NOTE, done, hidden=listed([*refused], most=3), **words)

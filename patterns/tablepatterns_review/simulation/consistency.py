@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ..capacity.load import via_of
 from ..design.model import DeclaredSet, Query, Write
 from ..design.writes import ROUND_TRIP, touched
 from ..kinds import kind_of
@@ -98,7 +97,7 @@ def _of_query(
     if query.archived:
         # An entity that is not in the archive yet is still in the set
         return
-    if (via := via_of(call.of, call)) is not None:
+    if (via := call.derived) is not None:
         read = {*read, (call.of.name, via.name)}
     if kind_of(call.of).is_wide:
         # Its readers recognize rows of different writes
