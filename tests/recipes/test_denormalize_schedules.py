@@ -108,7 +108,19 @@ def two_emails_of_the_manager(world: World, manager: CopiedFields) -> list[Any]:
     return [write("c"), write("d")]
 
 
-CASES = [a_new_email_and_a_new_manager, a_farewell_and_a_new_manager, two_emails_of_the_manager]
+def an_insert_of_the_manager_who_leaves(world: World, manager: CopiedFields) -> list[Any]:
+    """The insert may read a department that the deletion has yet to change."""
+    employees, _ = staffed(world, manager)
+    leaving = world.run(employees.get(**SALES, EmployeeId=0))
+    return [employees.delete(leaving), employees.insert({**SALES, "EmployeeId": 0, "Email": "a"})]
+
+
+CASES = [
+    a_new_email_and_a_new_manager,
+    a_farewell_and_a_new_manager,
+    two_emails_of_the_manager,
+    an_insert_of_the_manager_who_leaves,
+]
 by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
 
 

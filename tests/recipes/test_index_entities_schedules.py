@@ -141,7 +141,19 @@ def two_renames_of_one(world: World, via: IndexEntity) -> list[Any]:
     return [rename(staff, read(world, staff, 0), name) for name in ("b", "c")]
 
 
-CASES = [two_first_inserts, an_insert_and_the_last_one_leaves, two_trade_names, two_renames_of_one]
+def an_insert_of_one_that_leaves(world: World, via: IndexEntity) -> list[Any]:
+    """The insert may read a list that the deletion has yet to change."""
+    staff = prepared(world, via, "a", "a")
+    return [staff.delete(read(world, staff, 0)), staff.insert(employee(0, "a"))]
+
+
+CASES = [
+    two_first_inserts,
+    an_insert_and_the_last_one_leaves,
+    two_trade_names,
+    two_renames_of_one,
+    an_insert_of_one_that_leaves,
+]
 by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
 
 

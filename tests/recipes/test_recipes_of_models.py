@@ -16,6 +16,7 @@ from tablepatterns import (
     BulkLoad,
     EntitySet,
     EntityTypes,
+    IndexEntity,
     InterPartitionIndex,
     Key,
     Lookup,
@@ -28,6 +29,7 @@ from tablepatterns import (
     QueryClass,
     SharedFields,
     Stored,
+    Summary,
     Worker,
     explain,
     prop,
@@ -176,6 +178,15 @@ class Event:
     day: str
     number: int
     text: str = ""
+
+
+async def test_lists_and_totals_of_a_model_are_spread(storage: Any, table_name: str) -> None:
+    by_mail = IndexEntity("email", key=Key("{department}", "mail_{email:escape}"), spread=2)
+    totals = Summary(Key("{department}", "total"), spread=2)
+    employees = EntitySet(storage, table_name, KEY, model=Employee, derived=[by_mail, totals])
+    staff = [await employees.insert(Employee("Sales", number, "a")) for number in range(4)]
+    assert await employees.find_all(by_mail, department="Sales", email="a") == staff
+    assert await employees.totals(totals, department="Sales") == {"Count": 4}
 
 
 async def test_a_partition_spread_holds_a_set_with_a_model(storage: Any, new_name: Any) -> None:

@@ -18,12 +18,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..entity import Entity, same_value
+from ..entity import Entity, same_value, write_ids_of
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE
@@ -243,8 +243,18 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
     for keys in derived.affected_keys(change):
         row = await rows.get(*keys)
         is_ours = row is not None and (derived.shares_rows or derived.primary_keys_of(change.key, row) == [change.row])
-        operations.append(derived.repair_operation(keys, row if is_ours else None, change.result))
+        operation = derived.repair_operation(keys, row if is_ours else None, change.result)
+        if operation is None and row is not None and change.old is None:
+            # The row is right for an entity with the same key, and its deletion before this insert would change it
+            operation = unchanged(keys, row)
+        operations.append(operation)
     return [operation for operation in operations if operation is not None]
+
+
+def unchanged(keys: Keys, row: Entity) -> Operation:
+    """Return a write that changes nothing, and fails if the row has changed."""
+    keys_alone = {"PartitionKey": keys[0], "RowKey": keys[1]}
+    return replace(Operation.merge(keys_alone, row.etag or ANY, becomes=row), write_ids=write_ids_of(row))
 
 
 class Index(Derived):

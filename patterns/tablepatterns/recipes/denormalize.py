@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
-from ..entity import Entity, same_value, storable, without_none, write_ids_of
+from ..entity import Entity, same_value, storable, without_none
 from ..entity_set.commit import LookedUpFields
-from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, with_dates
+from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile, unchanged, with_dates
 from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, RowReader, check_partition
-from ..entity_set.shared_rows import SharedRows, merging, rewriting, with_keys
+from ..entity_set.shared_rows import SharedRows, merging, rewriting
 from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..key import Key
-from ..sdk.operation import ANY, Operation
+from ..sdk.operation import Operation
 
 if TYPE_CHECKING:
     from ..entity_set.entity_set import EntitySet
@@ -217,7 +217,7 @@ class FilledCopies(LookedUpFields):
             text = f"{self._copies.name}: the entity {new} does not exist. Nothing was written; insert it first."
             raise ReferenceNotFound(text)
         copied = self._copies.copied(primary_layout(self._source).entity(row))
-        return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
+        return self._with(change, copied), [] if self._copies.is_eventual else [unchanged(new, row)]
 
     def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""
@@ -248,8 +248,3 @@ class FilledCopies(LookedUpFields):
         is_removed = any(old.get(name) is not None and name not in copies for name in names)
         merged_names = None if is_removed else change.merged.difference(names) | copies.keys()
         return replace(change, new=own_fields | copies, merged=merged_names)
-
-
-def _unchanged(keys: Keys, row: Entity) -> Operation:
-    """Return a write that changes nothing, and fails if the row has changed."""
-    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), write_ids=write_ids_of(row))

@@ -91,7 +91,7 @@ class Summary(Totals):
 
     @property
     def reads(self) -> Collection[str]:
-        return {*self.layout.fields, *self.sums}
+        return {*self.layout.fields, *self.sums} - {PART}
 
     @property
     def properties(self) -> list[str]:

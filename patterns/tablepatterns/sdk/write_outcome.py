@@ -30,8 +30,11 @@ def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequenc
     read = [pair for pair in pairs if pair[0].etag not in (None, ANY)]
     witnesses = read or [pair for pair in pairs if pair[0].is_conditional] or pairs
     outcomes = [_of_conditional(*pair) for pair in witnesses]
-    unproven = (outcome for outcome in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if outcome in outcomes)
-    return next(unproven, WriteOutcome.MADE)
+    if WriteOutcome.NOT_MADE in outcomes:
+        return WriteOutcome.NOT_MADE
+    # Another writer may have deleted an absent row, and a row that was written with the deletion would have the id
+    is_proven = WriteOutcome.UNKNOWN not in outcomes and all(operation.kind == "delete" for operation in operations)
+    return WriteOutcome.MADE if is_proven else WriteOutcome.UNKNOWN
 
 
 def outcome_of_overwriting(
