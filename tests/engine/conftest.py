@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timezone
 
 import pytest
 
 from support.soundness import check_tables
-from support.table_states import Rejected, everything_in
+from support.table_states import Rejected, everything_in, rejecting
 from tablepatterns_engine.clock import Clock
-from tablepatterns_engine.errors import ServiceError
 from tablepatterns_engine.tables.service import Tables
 
 
@@ -32,14 +30,4 @@ def tables(clock: Clock) -> Iterator[Tables]:
 @pytest.fixture
 def rejected(tables: Tables) -> Rejected:
     """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
-
-    @contextmanager
-    def expect(code: str, text: str | None = None) -> Iterator[None]:
-        before = everything_in(tables)
-        with pytest.raises(ServiceError) as caught:
-            yield
-        assert caught.value.code == code
-        assert text in (None, caught.value.message)
-        assert everything_in(tables) == before
-
-    return expect
+    return rejecting(lambda: everything_in(tables))

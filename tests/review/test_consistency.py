@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tools import reviews
 
+from review.recall.recalled import each_design, reviewed
 from support.declared_staff import EMPLOYEE, declared, design
 from tablepatterns import (
     CopiedFields,
@@ -21,15 +24,16 @@ from tablepatterns import (
 )
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
-from tablepatterns_review import DeclaredSet, Field, Query, Write, read_design, review
+from tablepatterns_review import DeclaredSet, Field, Query, Reviewed, Write, review
 from tablepatterns_review.capacity.load import via_of
 from tablepatterns_review.design.writes import moves_away, touched
 from tablepatterns_review.result import Consistency
 from tablepatterns_review.rules.consistency import REPLICATED
-from tablepatterns_review.simulation.simulate import LEASE
+from tablepatterns_review.simulation.consistency import consistency
+from tablepatterns_review.simulation.simulate import LEASE, simulate
 
-ROOT = Path(__file__).parents[2]
-DESIGNS = [*sorted((ROOT / "docs/reviews").glob("*.toml")), *sorted(Path(__file__).parent.glob("recall/*/*.toml"))]
+SHORTEST = "log_prepend_append"
+"""The documented design whose review takes the least time."""
 HIRE = Write("hire", "insert", rate=1)
 BY_EMAIL = Query("by e-mail", {"Department": "=", "Email": "="}, rate=1)
 BY_NAME = Query("by name", {"Department": "=", "LastName": "="}, rate=1)
@@ -145,19 +149,24 @@ def test_the_lease_assumed_for_a_file_is_the_default_of_a_set() -> None:
     assert inspect.signature(EntitySet.__init__).parameters["lease"].default == LEASE
 
 
+@each_design
+def test_the_table_contradicts_no_finding_and_no_declaration(design_path: Path) -> None:
+    result, _ = reviewed(design_path)
+    check_table(replace(result, consistency=consistency(result.measured, simulate(result.design))))
+
+
 @pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=[pytest.mark.nightly] if number % 6 else [])
-        for number, path in enumerate(DESIGNS)
-    ],
+    "name", [pytest.param(name, marks=() if name == SHORTEST else pytest.mark.nightly) for name in reviews.DESIGNS]
 )
-def test_the_table_contradicts_no_finding_and_no_declaration(path: Path) -> None:
-    reviewed = review(read_design(path))
-    mentioned = {f"{entry.of.name}: {entry.access.name}" for entry in reviewed.consistency}
-    findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
+def test_the_table_of_a_documented_design_does_neither(name: str) -> None:
+    check_table(reviews.reviewed(name))
+
+
+def check_table(result: Reviewed) -> None:
+    mentioned = {f"{entry.of.name}: {entry.access.name}" for entry in result.consistency}
+    findings = [finding for first in result.findings for finding in (first, *first.resolves)]
     assert {finding.subject for finding in findings if finding.rule == "stale-read"} <= mentioned
-    for call in reviewed.measured:
+    for call in result.measured:
         via = via_of(call.of, call)
         if isinstance(call.access, Query) and via is not None and call.rejected is None:
             writes = [write for write in call.of.writes if via in touched(call.of, write)]

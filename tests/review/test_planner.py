@@ -12,7 +12,6 @@ import pytest
 
 from review.recall.recalled import each_design, reviewed
 from tablepatterns import (
-    BulkLoad,
     EntitySet,
     IndexEntity,
     InterPartitionIndex,
@@ -29,6 +28,7 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.filters import And, Comparison, Filter, matcher, parse
 from tablepatterns_review import DeclaredSet, Field, Query, Shape, explain, read_design
 from tablepatterns_review.kinds import kind_of
+from tablepatterns_review.kinds.plain import Plain
 from tablepatterns_review.measure.account import sample_design, set_up
 from tablepatterns_review.plans.planner import Way, code_of, index_candidates, ways
 from tablepatterns_review.result import Finding
@@ -316,7 +316,7 @@ def test_a_way_returns_what_a_search_of_all_entities_returns(example: Case) -> N
         added = () if way.declare is None else (way.declare,)
         storage = connect()
         entities = EntitySet(storage, "Entities", declared_set.key, derived=(*declared_set.derived, *added))
-        BulkLoad(entities, max_concurrency=1).load(example.entities)
+        Plain(storage, entities).load(example.entities)
         assert storage.engine is not None
         with storage.engine.ledger.span() as span:
             found = [entity for entity in carried_out(entities, way) if is_match(entity, query.known)]

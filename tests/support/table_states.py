@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
+
+import pytest
 
 from tablepatterns.filters import Filter
 from tablepatterns_engine.errors import ServiceError
@@ -47,6 +49,24 @@ def service_error_of(call: Callable[[], object]) -> ServiceError | None:
     except ServiceError as error:
         return error
     return None
+
+
+def rejecting(everything: Callable[[], object]) -> Rejected:
+    """Return a block that must be rejected with a code and, where given, a text, and must change nothing.
+
+    :param everything: returns the visible state of the account
+    """
+
+    @contextmanager
+    def expect(code: str, text: str | None = None) -> Iterator[None]:
+        before = everything()
+        with pytest.raises(ServiceError) as caught:
+            yield
+        assert caught.value.code == code
+        assert text in (None, caught.value.message)
+        assert everything() == before
+
+    return expect
 
 
 def everything_in(tables: Tables) -> Any:

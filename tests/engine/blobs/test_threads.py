@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from uuid import UUID, uuid4
 
-import pytest
-
 from support.blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
-from support.table_states import service_error_of
+from support.threads import run_together, succeeds
 from tablepatterns_engine.blobs.blob import Kind
 from tablepatterns_engine.blobs.conditions import Terms
 from tablepatterns_engine.blobs.leases import Acquire, Release
 from tablepatterns_engine.blobs.service import Blobs
-
-
-@pytest.fixture(autouse=True)
-def impatient_threads() -> Iterator[None]:
-    """Let threads take turns far more often than they would."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-def together(*calls: Callable[[], object]) -> None:
-    start = Barrier(len(calls))
-
-    def run(call: Callable[[], object]) -> None:
-        start.wait()
-        call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        list(pool.map(run, calls))
-
-
-def carried_out(call: Callable[[], object], unless: str) -> bool:
-    """Return whether the call was carried out; the only error it may meet is the given one."""
-    error = service_error_of(call)
-    assert error is None or error.code == unless
-    return error is None
 
 
 def test_no_append_is_lost_and_each_returns_its_position(blobs: Blobs) -> None:
@@ -52,7 +19,7 @@ def test_no_append_is_lost_and_each_returns_its_position(blobs: Blobs) -> None:
     def work() -> None:
         offsets.extend(blobs.append(HOME, "log", of("line\n")).offset for _ in range(200))
 
-    together(*[work] * 4)
+    run_together(*[work] * 4)
     assert text_of(blobs.get(HOME, "log")) == "line\n" * 800
     assert sorted(offsets) == list(range(0, 4000, 5))
 
@@ -63,16 +30,14 @@ def test_conditional_writes_lose_no_increment(blobs: Blobs) -> None:
     def increment() -> bool:
         before = blobs.get(HOME, "counter")
         text = str(int(text_of(before)) + 1)
-        return carried_out(
-            lambda: put(blobs, "counter", text, terms=Terms(match={before.etag})), unless="ConditionNotMet"
-        )
+        return succeeds(lambda: put(blobs, "counter", text, terms=Terms(match={before.etag})), unless="ConditionNotMet")
 
     def work() -> None:
         done = 0
         while done < 100:
             done += increment()
 
-    together(*[work] * 3)
+    run_together(*[work] * 3)
     assert text_of(blobs.get(HOME, "counter")) == "300"
 
 
@@ -80,11 +45,11 @@ def test_of_threads_that_create_a_blob_one_succeeds(blobs: Blobs) -> None:
     made: list[str] = []
 
     def claim(name: str) -> None:
-        if carried_out(lambda: put(blobs, name, terms=Terms(none_match={"*"})), unless="BlobAlreadyExists"):
+        if succeeds(lambda: put(blobs, name, terms=Terms(none_match={"*"})), unless="BlobAlreadyExists"):
             made.append(name)
 
     names = [f"{number:03}" for number in range(200)]
-    together(*[lambda: [claim(name) for name in names]] * 4)
+    run_together(*[lambda: [claim(name) for name in names]] * 4)
     assert sorted(made) == names
 
 
@@ -96,7 +61,7 @@ def test_a_lease_has_one_holder_at_a_time(blobs: Blobs) -> None:
         done = 0
         while done < 50:
             lease = uuid4()
-            if carried_out(lambda: blobs.lease(HOME, "b", Acquire(60, lease)), unless="LeaseAlreadyPresent"):  # noqa: B023
+            if succeeds(lambda: blobs.lease(HOME, "b", Acquire(60, lease)), unless="LeaseAlreadyPresent"):  # noqa: B023
                 holders.append(lease)
                 put(blobs, "b", str(int(text_of(blobs.get(HOME, "b"))) + 1), terms=under(lease))
                 assert holders == [lease]
@@ -104,7 +69,7 @@ def test_a_lease_has_one_holder_at_a_time(blobs: Blobs) -> None:
                 blobs.lease(HOME, "b", Release(lease))
                 done += 1
 
-    together(*[work] * 3)
+    run_together(*[work] * 3)
     assert text_of(blobs.get(HOME, "b")) == "150"
 
 
@@ -123,5 +88,5 @@ def test_names_that_come_and_go_under_a_list_leave_the_order_sound(blobs: Blobs)
         for _ in range(200):
             assert all_names(blobs, delimiter="/")[-1] == "stays"
 
-    together(lambda: churn("a"), lambda: churn("b"), scan)
+    run_together(lambda: churn("a"), lambda: churn("b"), scan)
     assert all_names(blobs) == ["stays"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from support.queue_states import everything_in
 from support.soundness import check_queues
-from support.table_states import Rejected
+from support.table_states import Rejected, rejecting
 from tablepatterns_engine.clock import Clock
-from tablepatterns_engine.errors import ServiceError
 from tablepatterns_engine.queues.service import Queues
 
 
@@ -27,14 +25,4 @@ def queues(clock: Clock) -> Iterator[Queues]:
 @pytest.fixture
 def rejected(queues: Queues) -> Rejected:
     """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
-
-    @contextmanager
-    def expect(code: str, text: str | None = None) -> Iterator[None]:
-        before = everything_in(queues)
-        with pytest.raises(ServiceError) as caught:
-            yield
-        assert caught.value.code == code
-        assert text in (None, caught.value.message)
-        assert everything_in(queues) == before
-
-    return expect
+    return rejecting(lambda: everything_in(queues))

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Lock
-
-import pytest
+from threading import Lock
 
 from support.table_states import service_error_of
+from support.threads import run_together
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.queues.service import Queues
 
 MESSAGES = 300
-
-
-@pytest.fixture(autouse=True)
-def impatient_threads() -> Iterator[None]:
-    """Let threads take turns far more often than they would."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-def together(*calls: Callable[[], object]) -> None:
-    start = Barrier(len(calls))
-
-    def run(call: Callable[[], object]) -> None:
-        start.wait()
-        call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        list(pool.map(run, calls))
 
 
 def test_each_message_is_received_by_one_thread_only(queues: Queues) -> None:
@@ -48,7 +24,7 @@ def test_each_message_is_received_by_one_thread_only(queues: Queues) -> None:
             for message in messages:
                 queues.remove("orders", message.id, message.receipt)
 
-    together(*[work] * 4)
+    run_together(*[work] * 4)
     assert Counter(received) == Counter(str(number) for number in range(MESSAGES))
     assert queues.count("orders") == 0
 
@@ -67,7 +43,7 @@ def test_senders_and_receivers_lose_nothing(queues: Queues) -> None:
                 queues.remove("orders", message.id, changed.receipt)
                 received.append(message.text)
 
-    together(lambda: send("a"), lambda: send("b"), work, work)
+    run_together(lambda: send("a"), lambda: send("b"), work, work)
     assert len(set(received)) == len(received) == 2 * MESSAGES
 
 
@@ -82,7 +58,7 @@ def test_of_all_who_hold_the_same_receipt_one_deletes(queues: Queues) -> None:
             with lock:
                 codes[error.code if error else None] += 1
 
-    together(*[work] * 3)
+    run_together(*[work] * 3)
     assert codes == {None: MESSAGES, "MessageNotFound": 2 * MESSAGES}
 
 
@@ -99,7 +75,7 @@ def test_messages_that_time_out_under_receivers_come_back_once_each(queues: Queu
             with lock:
                 counts.update((message.id, message.dequeues) for message in messages)
 
-    together(*[work] * 3)
+    run_together(*[work] * 3)
     assert set(counts.values()) == {1}
     assert queues.count("orders") == 100
 
@@ -107,5 +83,5 @@ def test_messages_that_time_out_under_receivers_come_back_once_each(queues: Queu
 def test_of_threads_that_create_the_same_queue_one_made_it(queues: Queues) -> None:
     names = [f"queue-{number}" for number in range(100)]
     made: list[str] = []
-    together(*[lambda: made.extend(name for name in names if queues.create(name))] * 3)
+    run_together(*[lambda: made.extend(name for name in names if queues.create(name))] * 3)
     assert sorted(made) == sorted(names)

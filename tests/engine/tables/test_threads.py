@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import random
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 
-from support.table_states import delete, insert, op, service_error_of
+from support.table_states import delete, insert, op
+from support.threads import run_together, succeeds
 from tablepatterns.filters import parse
 from tablepatterns_engine.tables.service import Tables
 
 ACCOUNTS = [f"{n:02}" for n in range(10)]
 TOTAL = 1000
-
-
-@pytest.fixture(autouse=True)
-def impatient_threads() -> Iterator[None]:
-    """Let threads take turns far more often than they would."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-def together(*calls: Callable[[], object]) -> None:
-    start = Barrier(len(calls))
-
-    def run(call: Callable[[], object]) -> None:
-        start.wait()
-        call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        list(pool.map(run, calls))
 
 
 @pytest.fixture
@@ -54,13 +31,6 @@ def sum_of_balances(tables: Tables) -> int:
     return sum(number(entity.get("Balance")) for entity in page.entities)
 
 
-def carried_out(call: Callable[[], object], unless: str) -> bool:
-    """Return whether the call was carried out; the only error it may meet is the given one."""
-    error = service_error_of(call)
-    assert error is None or error.code == unless
-    return error is None
-
-
 def transfer(tables: Tables, choose: random.Random) -> bool:
     """Move an amount from one account to another; return False if another writer was faster."""
     source, target = (tables.get("People", "bank", row) for row in choose.sample(ACCOUNTS, 2))
@@ -69,13 +39,13 @@ def transfer(tables: Tables, choose: random.Random) -> bool:
         op("merge", "bank", each.row_key, each.etag, Balance=number(each.get("Balance")) + change)
         for each, change in [(source, -amount), (target, amount)]
     ]
-    return carried_out(lambda: tables.transact("People", moves), unless="UpdateConditionNotSatisfied")
+    return succeeds(lambda: tables.transact("People", moves), unless="UpdateConditionNotSatisfied")
 
 
 def increment(tables: Tables) -> bool:
     before = tables.get("People", "p", "counter")
     after = op("merge", "p", "counter", before.etag, Count=number(before.get("Count")) + 1)
-    return carried_out(lambda: tables.apply("People", after), unless="UpdateConditionNotSatisfied")
+    return succeeds(lambda: tables.apply("People", after), unless="UpdateConditionNotSatisfied")
 
 
 @pytest.mark.guide("G-068")
@@ -88,7 +58,7 @@ def test_no_reader_ever_sees_half_a_transaction(bank: Tables) -> None:
         for _ in range(1000):
             assert sum_of_balances(bank) == TOTAL
 
-    together(lambda: move(1), lambda: move(2), lambda: move(3), read)
+    run_together(lambda: move(1), lambda: move(2), lambda: move(3), read)
     assert sum_of_balances(bank) == TOTAL
 
 
@@ -100,7 +70,7 @@ def test_conditional_writes_lose_no_increment(tables: Tables) -> None:
         while done < 100:
             done += increment(tables)
 
-    together(hundred_times, hundred_times, hundred_times)
+    run_together(hundred_times, hundred_times, hundred_times)
     assert tables.get("People", "p", "counter").get("Count") == 300
 
 
@@ -108,11 +78,11 @@ def test_of_threads_that_insert_the_same_entity_one_succeeds(tables: Tables) -> 
     made: list[str] = []
 
     def claim(row: str) -> None:
-        if carried_out(lambda: tables.apply("People", insert("p", row)), unless="EntityAlreadyExists"):
+        if succeeds(lambda: tables.apply("People", insert("p", row)), unless="EntityAlreadyExists"):
             made.append(row)
 
     rows = [f"{n:03}" for n in range(200)]
-    together(*[lambda: [claim(row) for row in rows] for _ in range(4)])
+    run_together(*[lambda: [claim(row) for row in rows] for _ in range(4)])
     assert sorted(made) == rows
 
 
@@ -130,5 +100,5 @@ def test_partitions_that_come_and_go_under_a_scan_leave_the_order_sound(tables: 
             assert len(found) % 5 == 1
             assert found[-1].partition_key == "stays"
 
-    together(lambda: churn("a"), lambda: churn("b"), scan)
+    run_together(lambda: churn("a"), lambda: churn("b"), scan)
     assert len(tables.query("People").entities) == 1
