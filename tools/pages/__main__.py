@@ -2,6 +2,7 @@
 
 from tools import ROOT
 from tools.pages import (
+    api,
     benchmarks,
     budgets,
     catalog,
@@ -24,6 +25,7 @@ from tools.pages.tutorials import TUTORIALS
 # Last, because the README quotes figures from the other pages
 PAGES = (
     public_names,
+    api.MEMBERS,
     fidelity,
     fidelity_evidence,
     fidelity_evidence.BEHAVIORS,
