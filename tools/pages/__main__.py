@@ -50,6 +50,7 @@ PAGES = (
     command_line,
     *TUTORIALS,
     benchmarks,
+    *benchmarks.FILES,
     *benchmarks.CHARTS,
     *pictures.PICTURES,
     readme,
