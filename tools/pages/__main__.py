@@ -20,18 +20,21 @@ from tools.pages import (
     sections,
 )
 from tools.pages.fidelity import page as fidelity_evidence
+from tools.pages.fidelity import recordings
 from tools.pages.fidelity import summary as fidelity
 from tools.pages.tutorials import TUTORIALS
 
 # Last, because the README quotes figures from the other pages
 PAGES = (
     public_names,
+    api.LIMITS,
     api.MEMBERS,
     fidelity,
     fidelity_evidence,
     fidelity_evidence.BEHAVIORS,
     fidelity_evidence.DIFFERENCES,
     fidelity_evidence.DEVIATIONS,
+    recordings.DIFFERENCES,
     compositions,
     compositions.REJECTED,
     budgets,
@@ -50,6 +53,7 @@ PAGES = (
     command_line,
     *TUTORIALS,
     benchmarks,
+    budgets.COSTS,
     *benchmarks.FILES,
     *benchmarks.CHARTS,
     *pictures.PICTURES,

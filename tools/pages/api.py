@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, Final, get_args, get_origin
 
 import tablepatterns
-from tablepatterns import errors
+from tablepatterns import errors, limits
 from tablepatterns.catalog import ENTRIES
 from tablepatterns.cli import help as help_page
 from tools import DOCS, ROOT
@@ -31,6 +31,7 @@ from tools.pages.markdown import table
 MARKER: Final = re.compile(r"^<!-- make pages: names\s+([\w.*:\s]+?)\s+-->$", re.MULTILINE)
 _RAISES: Final = re.compile(r"^:raises (\w+):", re.MULTILINE)
 _MEMBERS_FILE: Final = "data/members.tsv"
+_LIMITS_FILE: Final = "data/service-limits.tsv"
 _SENTENCE: Final = re.compile(r".*?\.(?=\s|$)", re.DOTALL)
 
 
@@ -122,7 +123,7 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
         if target.name in explained:
             continue
         if isinstance(value, ModuleType):
-            yield table(("Name", "Value", "Meaning"), _constants(value))
+            yield f"[A table](/{_LIMITS_FILE}) has the name, the value and the meaning of each."
             continue
         yield f"### `{target.name}`"
         yield f"{_introduction(value)} [Source]({_source(target)})"
@@ -277,4 +278,7 @@ def _constants(module: ModuleType) -> Iterator[tuple[str, str, str]]:
     lines = inspect.getsource(module)
     found = re.findall(r'^([A-Z]\w+): Final.*?(?:\n(?=[A-Z#\n])|\n"""(.*?)"""|\Z)', lines, re.MULTILINE | re.DOTALL)
     for name, meaning in found:
-        yield f"`{name}`", f"`{getattr(module, name)!r}`", " ".join(meaning.split())
+        yield name, repr(getattr(module, name)), " ".join(meaning.split())
+
+
+LIMITS: Final = DataFile(f"docs/{_LIMITS_FILE}", ("Name", "Value", "Meaning"), lambda: _constants(limits))

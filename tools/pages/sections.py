@@ -160,9 +160,8 @@ class Page:
             marks = [mark for mark in proof.marks if mark.recipe in known]
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
             yield (
-                f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure:"
-                " [each guarantee with its bounds and tests](/data/guarantees.tsv),"
-                " [what is not promised](/data/limits.tsv)."
+                f"[Explored](/guarantees.md) in {schedules:,} schedules: [guarantees](/data/guarantees.tsv),"
+                " [limits](/data/limits.tsv)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
