@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from tablepatterns.sdk.page_token import EntityPage, PageQuery
 from tablepatterns.sdk.table import Table
 from tablepatterns_engine.account import Engine
 
-PAGE = Path(__file__).parents[1] / "docs" / "backends.md"
 STRING = (
     "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
 )

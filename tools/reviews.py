@@ -20,8 +20,9 @@ else:
 
 FOLDER = DOCS / "reviews"
 RECALL = ROOT / "tests" / "review" / "recall"
-IN_MARKDOWN = ("employees_naive", "employees_improved")
-DESIGNS = (*IN_MARKDOWN, "flights", "log_prepend_append")
+IN_MARKDOWN = "employees_naive"
+"""The design whose report is also a page."""
+DESIGNS = (IN_MARKDOWN, "employees_improved", "flights", "log_prepend_append")
 _SAYS = {
     "employees_naive": "The guide's employees as in a relational database: a table for each type, and no "
     "redundant data.",
@@ -33,10 +34,9 @@ _SAYS = {
 }
 _OPENING = """# Reviewed designs
 
-Four designs with their reports by `tablepatterns review`. Each is declared in TOML and in Python, with the same result.
-`make reviews` writes the reports as JSON and as HTML with plots, two also as Markdown; a test keeps them up to date.
-
-[Review a design](../review.md) explains how to declare a design and how to read a report.
+Four designs with their reports by `tablepatterns review`: [how to declare a design, and how to read a
+report](../review.md). Each is declared in TOML and in Python, with the same result. `make reviews` writes the reports
+as JSON and as HTML with plots, and the first also as Markdown; download an HTML file to open it.
 """
 
 
@@ -65,12 +65,12 @@ def reports(name: str) -> dict[str, str]:
     """Return the texts of the reports of a design, by the names of their files."""
     found = reviewed(name)
     texts = {f"{name}.json": as_json(found), f"{name}.report.html": html(found)}
-    return {f"{name}.md": markdown(found), **texts} if name in IN_MARKDOWN else texts
+    return {f"{name}.md": markdown(found), **texts} if name == IN_MARKDOWN else texts
 
 
 def _report_of(name: str) -> str:
     """Return the file of a report that the page links to."""
-    return f"{name}.md" if name in IN_MARKDOWN else f"{name}.report.html"
+    return f"{name}.md" if name == IN_MARKDOWN else f"{name}.report.html"
 
 
 def comparison() -> str:
@@ -81,8 +81,7 @@ def comparison() -> str:
     designs = "\n".join(
         f"- [{reviewed(name).design.name}]({_report_of(name)}) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
     )
-    tree = "\n".join(["<!-- toctree:", *IN_MARKDOWN, "-->"])
-    return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n{tree}\n"
+    return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n<!-- toctree:\n{IN_MARKDOWN}\n-->\n"
 
 
 def recall() -> str:

@@ -74,17 +74,32 @@ def test_a_class_is_on_the_page_of_its_kind(kind: str) -> None:
 def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["Key.*", "tablepatterns.jobs:", "verify"])))
     assert "### `Key`" in shown
-    assert "| `format(" in shown
-    assert "`BadKey` |" in shown
+    assert "[Members](/data/members.tsv): `partition_template`, `row_template`, `format(fields)`, " in shown
+    [of_format] = [row for row in api.MEMBERS.rows() if row[:2] == ("tablepatterns.Key", "format(fields)")]
+    assert of_format[3] == "BadKey"
     assert "`verify(entity_set" in shown
     assert "[Source](/../patterns/tablepatterns/jobs/derived_data.py)" in shown
 
 
 def test_a_member_that_a_class_shares_with_sets_is_described_once() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["LogTail.**"])))
-    assert "| `append(" in shown
-    assert "| `insert_or_replace(" not in shown
-    assert "`insert_or_replace`" in shown.partition("As in [`EntitySet`]")[2]
+    own, _, shared = shown.partition("As in [`EntitySet`]")
+    assert "`append(entity, …)`" in own
+    assert "insert_or_replace" not in own
+    assert "`insert_or_replace`" in shared
+    assert "insert_or_replace" not in {row[1] for row in api.MEMBERS.rows() if row[0] == "tablepatterns.LogTail"}
+
+
+def test_the_members_of_a_set_are_in_a_table_on_its_page() -> None:
+    shown = "\n".join(api.as_markdown(api.read_targets(["EntitySet.**"])))
+    assert "| `get(…)` | Return the entity with this primary key, or None. | `BadKey` |" in shown
+
+
+def test_the_table_of_members_has_every_class_whose_members_a_page_lists() -> None:
+    listed = [target for page in PAGES.values() for target in api.targets_of(page)]
+    wanted = {f"{target.module}.{target.name}" for target in listed if any(target.member_rows)}
+    assert wanted
+    assert wanted <= {row[0] for row in api.MEMBERS.rows()}
 
 
 def test_values_of_an_enumeration_and_members_without_text_of_their_own_are_listed_in_one_line() -> None:

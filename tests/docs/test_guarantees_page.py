@@ -37,7 +37,7 @@ def test_every_marked_test_and_what_it_shows_is_listed(proof: Any) -> None:
 
 
 def test_every_recipe_is_on_the_page_or_that_of_its_pattern(proof: Any) -> None:
-    text, homes = page.render(), recipes_on_pages("guarantees")
+    text, homes = page.render(), recipes_on_pages()
     assert {name for name in proof.recipes if (name in homes) == (f"\n## {name}\n" in text)} == set()
 
 

@@ -29,9 +29,6 @@ HEADINGS = [
 MARKERS = {
     "Code": "code",
     "Cost": "costs",
-    "When to use": "use-when",
-    "When not": "avoid-when",
-    "Related": "related",
 }
 """The generated parts that each section must have."""
 
@@ -74,6 +71,11 @@ class TestEveryPage:
         found = sections(path)
         missing = [each for heading, each in MARKERS.items() if f"<!-- make pages: {each} " not in found[heading]]
         assert missing == []
+
+    def test_ends_with_the_generated_sections(self, path: Path) -> None:
+        generated = path.read_text(encoding="utf-8").partition("\n<!-- make pages: when-to-use")[2]
+        assert re.findall(r"^## (.+)$", generated, re.MULTILINE) == HEADINGS[-3:]
+        assert generated.endswith("\n<!-- end -->\n")
 
     def test_shows_its_keys_in_a_table(self, path: Path) -> None:
         assert re.search(r"^\|.*RowKey", sections(path)["Ordering and keys"], re.MULTILINE)

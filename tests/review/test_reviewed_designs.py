@@ -12,7 +12,6 @@ from tools import reviews
 
 from tablepatterns_review import Design, PriceTable, Severity, read_design
 from tablepatterns_review.measure.measure import Measurements
-from tablepatterns_review.report import markdown
 from tablepatterns_review.reviewer import without_advice
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -47,14 +46,6 @@ def test_every_design_is_on_the_page() -> None:
 def test_the_design_in_python_is_that_of_the_file(name: str) -> None:
     in_python: Design = runpy.run_path(str(DOCS / "reviews" / f"{name}.py"))["design"]
     assert declared(in_python) == declared(read_design(DOCS / "reviews" / f"{name}.toml"))
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.nightly if each == NAIVE else ()) for each in reviews.IN_MARKDOWN]
-)
-def test_the_kept_markdown_is_up_to_date(name: str) -> None:
-    kept = (DOCS / "reviews" / f"{name}.md").read_text(encoding="utf-8")
-    assert markdown(reviews.reviewed(name)) == kept, f"{name}.md is out of date: make reviews"
 
 
 @pytest.mark.parametrize(

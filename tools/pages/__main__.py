@@ -2,11 +2,14 @@
 
 from tools import ROOT
 from tools.pages import (
+    api,
     benchmarks,
     budgets,
     catalog,
     command_line,
     compositions,
+    cosmos,
+    design_format,
     errors,
     exploring,
     guarantees,
@@ -18,19 +21,24 @@ from tools.pages import (
     sections,
 )
 from tools.pages.fidelity import page as fidelity_evidence
+from tools.pages.fidelity import recordings
 from tools.pages.fidelity import summary as fidelity
 from tools.pages.tutorials import TUTORIALS
 
 # Last, because the README quotes figures from the other pages
 PAGES = (
     public_names,
+    api.LIMITS,
+    api.MEMBERS,
     fidelity,
     fidelity_evidence,
     fidelity_evidence.BEHAVIORS,
     fidelity_evidence.DIFFERENCES,
     fidelity_evidence.DEVIATIONS,
+    recordings.DIFFERENCES,
     compositions,
     compositions.REJECTED,
+    cosmos.COSMOS,
     budgets,
     guarantees,
     guarantees.EXPLORED,
@@ -41,11 +49,14 @@ PAGES = (
     errors,
     exploring,
     review,
+    design_format.KEYS,
     review.REPORT_KEYS,
     review.RULE_TABLE,
     command_line,
     *TUTORIALS,
     benchmarks,
+    budgets.COSTS,
+    *benchmarks.FILES,
     *benchmarks.CHARTS,
     *pictures.PICTURES,
     readme,

@@ -1,5 +1,8 @@
 """The API reference: as Markdown for readers of the files, and as directives of autodoc for the site.
 
+What each member of a class does is in one table for all classes; a page has it only for `EntitySet`, whose members
+other sets share.
+
 A page names what it describes in a marker, such as `<!-- make pages: names Key.* tablepatterns.jobs: verify -->`: with
 `.*` a class is shown with its methods, with `.**` also with those that it inherits. A word with a colon is the module
 of the names after it; the first is `tablepatterns`. `errors.*` are all classes of errors.
@@ -18,14 +21,17 @@ from types import ModuleType
 from typing import Any, Final, get_args, get_origin
 
 import tablepatterns
-from tablepatterns import errors
+from tablepatterns import errors, limits
 from tablepatterns.catalog import ENTRIES
 from tablepatterns.cli import help as help_page
 from tools import DOCS, ROOT
+from tools.pages.data_file import DataFile
 from tools.pages.markdown import table
 
 MARKER: Final = re.compile(r"^<!-- make pages: names\s+([\w.*:\s]+?)\s+-->$", re.MULTILINE)
 _RAISES: Final = re.compile(r"^:raises (\w+):", re.MULTILINE)
+_MEMBERS_FILE: Final = "data/members.tsv"
+_LIMITS_FILE: Final = "data/service-limits.tsv"
 _SENTENCE: Final = re.compile(r".*?\.(?=\s|$)", re.DOTALL)
 
 
@@ -51,6 +57,23 @@ class Target:
         homes = [kind] if self.members == "*" else [each for each in kind.__mro__ if each.__name__ != "Pattern"]
         names = dict.fromkeys(name for home in homes if home is not object for name in vars(home))
         return [name for name in names if not name.startswith("_") and _is_documented(kind, name)]
+
+    @property
+    def shared_with_sets(self) -> list[str]:
+        """Members that are described with `EntitySet`."""
+        return [name for name in self.methods if _is_described_with_sets(self.value, name)] if self.members else []
+
+    @property
+    def undocumented(self) -> list[str]:
+        """Values of an enumeration, and names of a function that is described elsewhere."""
+        return [name for name in self.methods if _has_no_docstring_of_its_own(self.value, name)] if self.members else []
+
+    @property
+    def member_rows(self) -> Iterator[tuple[str, str, str]]:
+        """How each other member is called, what it does, and the errors that it raises."""
+        elsewhere = {*self.shared_with_sets, *self.undocumented}
+        if self.members:
+            yield from (_method(self.value, name) for name in self.methods if name not in elsewhere)
 
 
 def read_targets(words: Iterable[str]) -> Iterator[Target]:
@@ -100,21 +123,43 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
         if target.name in explained:
             continue
         if isinstance(value, ModuleType):
-            yield table(("Name", "Value", "Meaning"), _constants(value))
+            yield f"[A table](/{_LIMITS_FILE}) has the name, the value and the meaning of each."
             continue
         yield f"### `{target.name}`"
         yield f"{_introduction(value)} [Source]({_source(target)})"
-        if target.members and (methods := target.methods):
-            shared = [name for name in methods if _is_described_with_sets(value, name)]
-            same = [name for name in methods if _has_no_docstring_of_its_own(value, name)]
-            rows = [_method(value, name) for name in methods if name not in (*shared, *same)]
-            if rows:
-                yield table(("Member", "What it does", "Raises"), rows)
-            if same:
-                yield f"{_kind_of_members(value)}: {', '.join(f'`{name}`' for name in same)}."
-            if shared:
-                names = ", ".join(f"`{name}`" for name in shared)
-                yield f"As in [`EntitySet`](/api/sets.md#entityset): {names}."
+        rows = list(target.member_rows)
+        if value is tablepatterns.EntitySet:
+            yield table(("Member", "What it does", "Raises"), [_in_code(row) for row in rows])
+        elif rows:
+            yield f"[Members](/{_MEMBERS_FILE}): {_listed(called for called, _, _ in rows)}."
+        if same := target.undocumented:
+            yield f"{_kind_of_members(value)}: {_listed(same)}."
+        if shared := target.shared_with_sets:
+            yield f"As in [`EntitySet`](/api/sets.md#entityset): {_listed(shared)}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _in_code(row: tuple[str, str, str]) -> tuple[str, str, str]:
+    called, summary, errors_raised = row
+    return f"`{called}`", summary, _listed(errors_raised.split(", ")) if errors_raised else ""
+
+
+def _members_of_all_classes() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the members of each class of the reference, page by page."""
+    pages = [path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("api/*.md"))]
+    listed = [target for page in pages for target in targets_of(page)]
+    kinds = dict.fromkeys(entry.kind for entry in ENTRIES)
+    of_entries = [target for kind in kinds for _, targets in unlisted(kind) for target in targets]
+    for target in (*listed, *of_entries):
+        yield from ((f"{target.module}.{target.name}", *row) for row in target.member_rows)
+
+
+MEMBERS: Final = DataFile(
+    f"docs/{_MEMBERS_FILE}", ("Class", "Member", "What it does", "Raises"), _members_of_all_classes
+)
 
 
 def as_directives(targets: Iterable[Target]) -> str:
@@ -204,7 +249,7 @@ def _method(owner: Any, name: str) -> tuple[str, str, str]:
     value = getattr(owner, name) if callable(getattr(owner, name, None)) else member
     called = _call_in_short(value) if callable(value) else ""
     raises = dict.fromkeys(_RAISES.findall(inspect.getdoc(value) or ""))
-    return f"`{called or name}`", _summary(value), ", ".join(f"`{each}`" for each in raises)
+    return called or name, _summary(value), ", ".join(raises)
 
 
 def _summary(value: Any) -> str:
@@ -233,4 +278,7 @@ def _constants(module: ModuleType) -> Iterator[tuple[str, str, str]]:
     lines = inspect.getsource(module)
     found = re.findall(r'^([A-Z]\w+): Final.*?(?:\n(?=[A-Z#\n])|\n"""(.*?)"""|\Z)', lines, re.MULTILINE | re.DOTALL)
     for name, meaning in found:
-        yield f"`{name}`", f"`{getattr(module, name)!r}`", " ".join(meaning.split())
+        yield name, repr(getattr(module, name)), " ".join(meaning.split())
+
+
+LIMITS: Final = DataFile(f"docs/{_LIMITS_FILE}", ("Name", "Value", "Meaning"), lambda: _constants(limits))

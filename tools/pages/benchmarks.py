@@ -16,6 +16,7 @@ from benchmarks.results import Results, Series, read
 from benchmarks.serve import SERVE, ServeResults, read_serve
 
 from tools import ROOT
+from tools.pages.data_file import DataFile
 from tools.pages.markdown import introduction, page, table
 
 PAGE: Final = "docs/benchmarks.md"
@@ -60,20 +61,16 @@ def _throughput() -> Iterator[str]:
     yield (
         "Entities per second of processor time, sent in transactions of 100 or read in pages of 1,000. The constant "
         "transport answers at once, so only the client is measured. On the in-memory engine the service's work counts "
-        "too. The last column is of the time that passed."
+        "too."
     )
     yield "![Entities per second of processor time](_static/benchmarks-throughput.svg){.drawing}"
-    rows = [
-        (
-            _place(each["case"]),
-            f"{1 / each['sdk_cpu']:,.0f}",
-            f"{1 / each['cpu']:,.0f}",
-            f"{each['cpu_ratio']:.1f} x",
-            f"{each['wall_ratio']:.1f} x",
-        )
-        for each in _json("codec")["cases"]
-    ]
-    yield table(("", "SDK", "library", "in processor time", "in elapsed time"), rows)
+    yield f"[All cases]({_linked(THROUGHPUT)}), also with threads, with asyncio, and by elapsed time."
+
+
+def _throughput_rows() -> Iterator[tuple[str, ...]]:
+    for each in _json("codec")["cases"]:
+        per_second = f"{1 / each['sdk_cpu']:,.0f}", f"{1 / each['cpu']:,.0f}"
+        yield _place(each["case"]), *per_second, f"{each['cpu_ratio']:.1f}", f"{each['wall_ratio']:.1f}"
 
 
 def _place(case: str) -> str:
@@ -106,17 +103,26 @@ def http_share(part: str, request: str) -> float:
 
 def _over_http() -> Iterator[str]:
     yield "## Single requests over HTTP"
-    yield ("The processor time of one request in ms. A server in another process answers at once.")
-    rows: list[tuple[str, ...]] = []
-    for part, title in TITLES.items():
-        for request, sides in _json("over_http")["parts"][part].items():
-            sdk, library = (median(sides[who]["cpu"]) for who in (SDK, LIBRARY))
-            times = f"{1000 * sdk:.2f}", f"{1000 * library:.2f}", f"{http_share(part, request):.2f}"
-            rows.append((f"{title}: {request}", *times))
-    yield table(("", "SDK", "library", "library / SDK"), rows)
+    yield (
+        "The processor time of a request of the library as a share of the SDK's: the lowest and the highest of "
+        f"[each kind of request]({_linked(OVER_HTTP)}). A server in another process answers at once."
+    )
+    yield table(("", "library / SDK"), [(title, _shares(part)) for part, title in TITLES.items()])
     bare = _json("over_http")["parts"]["http"]["get"]
     clients = (f"{who} {1000 * median(bare[who]['cpu']):.2f} ms" for who in ("http.client", "urllib3", "requests"))
     yield f"The request of a read alone takes: {', '.join(clients)}."
+
+
+def _shares(part: str) -> str:
+    shares = sorted(http_share(part, request) for request in _json("over_http")["parts"][part])
+    return f"{shares[0]:.2f} to {shares[-1]:.2f}"
+
+
+def _over_http_rows() -> Iterator[tuple[str, ...]]:
+    for part, title in TITLES.items():
+        for request, sides in _json("over_http")["parts"][part].items():
+            times = (f"{1000 * median(sides[who]['cpu']):.2f}" for who in (SDK, LIBRARY))
+            yield f"{title}: {request}", *times, f"{http_share(part, request):.2f}"
 
 
 # ------------------------------------------------------------------ recipes
@@ -125,15 +131,16 @@ def _over_http() -> Iterator[str]:
 def _recipes() -> Iterator[str]:
     yield "## Recipes"
     yield (
-        "One call of a recipe, and the same requests by the SDK's own clients, both on the in-memory engine: the "
-        "processor time of a call in ms."
+        "The processor time of one call of a recipe as a share of that of the same requests by the SDK's own clients, "
+        "both on the in-memory engine."
     )
     yield "![Time of recipes as a share of that of the SDK](_static/benchmarks-recipes.svg){.drawing}"
-    rows = [
-        (case, f"{1000 * median(bare.cpu):.2f}", f"{1000 * median(recipe.cpu):.2f}", f"{_ratio(recipe, bare):.2f}")
-        for case, recipe, bare in _calls()
-    ]
-    yield table(("", "SDK", "recipe", "recipe / SDK"), rows)
+    yield f"[The times of each call]({_linked(RECIPES)})."
+
+
+def _recipe_rows() -> Iterator[tuple[str, ...]]:
+    for case, recipe, bare in _calls():
+        yield case, f"{1000 * median(bare.cpu):.2f}", f"{1000 * median(recipe.cpu):.2f}", f"{_ratio(recipe, bare):.2f}"
 
 
 def recipes_chart() -> str:
@@ -159,12 +166,11 @@ def _engine() -> Iterator[str]:
     tables = _rounds("tables")
     yield "## In-memory engine"
     yield (
-        "One call of the SDK: the processor time in ms over a transport that returns recorded responses, and on the "
-        "in-memory engine in the same process. The last column is the elapsed time of the call on Azurite, over HTTP "
-        "on the same machine, divided by that on the engine."
+        "The elapsed time of one call of the SDK on Azurite, over HTTP on the same machine, divided by that on the "
+        f"engine. [Each call]({_linked(CALLS_ON_ENGINE)}), also compared with a transport that returns recorded "
+        "responses."
     )
     yield "![Elapsed time on Azurite divided by that on the engine](_static/benchmarks-engine.svg){.drawing}"
-    yield table(("", "recorded", "engine", "engine / recorded", "Azurite / engine"), _engine_rows())
     large = tables.loaded[ENGINE_LARGE].entities
     grown = max(tables.ratio(case, ENGINE_LARGE, ENGINE).median for case in ("range of 10", "$top=10"))
     yield (
@@ -282,6 +288,25 @@ def _served() -> ServeResults:
     return read_serve(RESULTS / "serve.json")
 
 
+def _linked(file: DataFile) -> str:
+    return file.PAGE.removeprefix("docs/")
+
+
+def _file(name: str, heads: Sequence[str], rows: Callable[[], Iterator[tuple[str, ...]]]) -> DataFile:
+    return DataFile(f"docs/data/benchmarks-{name}.tsv", ("Case", *heads), rows)
+
+
+THROUGHPUT: Final = _file(
+    "throughput",
+    ("SDK, entities/s", "Library, entities/s", "Times the SDK", "In elapsed time"),
+    _throughput_rows,
+)
+OVER_HTTP: Final = _file("http", ("SDK, ms", "Library, ms", "Library / SDK"), _over_http_rows)
+RECIPES: Final = _file("recipes", ("SDK, ms", "Recipe, ms", "Recipe / SDK"), _recipe_rows)
+CALLS_ON_ENGINE: Final = _file(
+    "engine", ("Recorded, ms", "Engine, ms", "Engine / recorded", "Azurite / engine"), _engine_rows
+)
+FILES: Final = (THROUGHPUT, OVER_HTTP, RECIPES, CALLS_ON_ENGINE)
 CHARTS: Final = tuple(
     Chart(f"docs/_static/benchmarks-{name}.svg", draw)
     for name, draw in (("throughput", throughput_chart), ("recipes", recipes_chart), ("engine", engine_chart))

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from budgets.budget import Budget, all_budgets
-from tablepatterns.catalog import ENTRIES
 from tablepatterns.cost import Cost
 from tablepatterns_review import PriceTable
 from tools import ROOT
-from tools.pages.homes import recipes_on_pages
+from tools.pages.data_file import DataFile
 from tools.pages.markdown import between, introduction, page, table
 
 PAGE = "docs/costs.md"
-PARTS = {
-    "Sets, keys and types": "sets",
-    "Derived data": "derived",
-    "Logs, series, wide entities, periods": "series",
-    "Large and encrypted properties": "mapped",
-    "Loads, messages, archives, moves": "journeys",
-    "Relations and access": "relations",
-}
 
 
 def render() -> str:
-    """Return the page, with new tables."""
-    elsewhere = recipes_on_pages("costs")
-    here = [row for row in all_budgets() if row.recipe not in elsewhere]
-    rows = {title: [row for row in here if row.module == f"budgets.{part}"] for title, part in PARTS.items()}
-    rows["Other recipes"] = [row for row in here if not row.module.startswith("budgets.")]
-    parts = [f"### {title}\n\n{table_of(part)}" for title, part in rows.items() if part]
-    calls = page(
-        introduction("budgets", rows=len(all_budgets()), **_prices()), f"### Patterns\n\n{_patterns()}", *parts
-    )
+    """Return the page, with a new table."""
+    rows = all_budgets()
+    of_sets = table_of((row for row in rows if row.recipe == "EntitySet"), names_recipes=False)
+    calls = page(introduction("budgets", rows=len(rows), **_prices()), of_sets)
     return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
-
-
-def _patterns() -> str:
-    """Return links to the costs on the pages of patterns."""
-    shown = {pattern.name for pattern in recipes_on_pages("costs").values()}
-    return ", ".join(f"[{each.title}](patterns/{each.name}.md#cost)" for each in ENTRIES if each.name in shown) + "."
 
 
 def _prices() -> dict[str, str]:
@@ -47,6 +27,16 @@ def _prices() -> dict[str, str]:
     kinds = {"queue": Cost(queue=1), "read": Cost(blob_read=1), "write": Cost(blob_write=1)}
     relative = {kind: f"{cost.table_operations():,.0f}" for kind, cost in kinds.items()}
     return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
+
+
+def _rows() -> Iterator[tuple[str, ...]]:
+    for row in sorted(all_budgets(), key=lambda row: row.recipe.lower()):
+        yield row.recipe, row.call, row.cost.by_service, f"{row.cost.table_operations():,.0f}", row.when
+
+
+COSTS = DataFile(
+    "docs/data/costs.tsv", ("Recipe", "Call", "Storage transactions", "In table operations", "When"), _rows
+)
 
 
 def table_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:

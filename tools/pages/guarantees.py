@@ -85,7 +85,7 @@ def render() -> str:
         "pruned": f"{sum(seen['pruned'] for seen in every):,}",
         "broken": sum(len(proof.found(test)) for recipe in proof.recipes for test in proof.broken(recipe)),
     }
-    elsewhere = recipes_on_pages("guarantees")
+    elsewhere = recipes_on_pages()
     here = (f"## {name}\n\n{promised(proof, name)}" for name in proof.recipes if name not in elsewhere)
     return page(introduction("guarantees", **numbers), *here)
 

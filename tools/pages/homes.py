@@ -1,9 +1,8 @@
-"""Where a pattern is described: its page, and the recipes whose costs and guarantees only that page lists."""
+"""Where a pattern is described: its page, and the recipes whose guarantees only that page lists."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from tablepatterns.catalog import CatalogEntry, entry
 from tools import DOCS
@@ -22,9 +21,9 @@ def anchor_of(pattern: CatalogEntry) -> str:
     return re.sub(r"[^a-z -]", "", pattern.title.lower()).replace(" ", "-")
 
 
-def recipes_on_pages(kind: Literal["costs", "guarantees"]) -> dict[str, CatalogEntry]:
-    """Return the entry on whose page a recipe's costs or guarantees are, by the name of the recipe."""
-    marker = re.compile(rf"<!-- make pages: {kind}(.*?) -->")
+def recipes_on_pages() -> dict[str, CatalogEntry]:
+    """Return the entry on whose page a recipe's guarantees are, by the name of the recipe."""
+    marker = re.compile(r"<!-- make pages: guarantees(.*?) -->")
     found = dict[str, CatalogEntry]()
     for path in sorted(DOCS.glob("patterns/*.md")):
         pattern = entry(path.stem)

@@ -21,7 +21,7 @@ FIGURES = {
     "blobs": ("tests/differential/record.md", r"## Blobs: ([\d,]+) operations"),
     "behaviours": ("docs/fidelity.md", r"Of ([\d,]+) behaviors"),
     "alike": ("docs/fidelity.md", r"the engine reproduces ([\d,]+)"),
-    "budgets": ("docs/costs.md", r"Each of these ([\d,]+) rows"),
+    "budgets": ("docs/costs.md", r"has all ([\d,]+) rows"),
 }
 """The source of each figure: a page, and the sentence in it."""
 TESTED = """\

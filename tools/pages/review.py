@@ -16,7 +16,7 @@ from tablepatterns_review.result import Reviewed
 from tablepatterns_review.rules import RULES
 from tools import DATA
 from tools.pages.data_file import DataFile
-from tools.pages.design_format import as_markdown
+from tools.pages.design_format import patterns_of_tables
 from tools.pages.markdown import INTRODUCTIONS
 
 PAGE = "docs/review.md"
@@ -37,7 +37,7 @@ def render() -> str:
     parts = {
         "example": EXAMPLE.with_suffix(".toml").read_text(encoding="utf-8").strip(),
         "python": EXAMPLE.with_suffix(".py").read_text(encoding="utf-8").strip(),
-        "keys": as_markdown().strip(),
+        "patterns": patterns_of_tables(),
         "count": str(len(RULES)),
     }
     for name, part in parts.items():

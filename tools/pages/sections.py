@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from budgets.budget import all_budgets
 from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
@@ -19,7 +19,6 @@ from tablepatterns.key import Key
 from tools import DOCS, ROOT
 from tools.pages import api, budgets, guarantees
 from tools.pages.homes import anchor_of, page_of
-from tools.pages.markdown import table
 from tools.pages.program import Block, blocks
 from tools.pages.stored_rows import picture
 
@@ -77,16 +76,12 @@ class Page:
             "schedule": self.schedule,
             "guarantees": self.guarantees,
             "costs": self.costs,
-            "use-when": lambda: self.words(self.entry.use_when),
-            "avoid-when": lambda: self.words(self.entry.avoid_when),
-            "trade-offs": lambda: self.words(self.entry.trade_offs),
-            "related": self.related,
+            "when-to-use": self.when_to_use,
             "contents": self.contents,
             "names": self.names,
             "api": self.api,
             "key-formats": self.key_formats,
             "decisions": self.decisions,
-            "cosmos": self.cosmos,
         }
         if kind not in sections:
             raise BadMarker(f"{self.path.name}: {kind!r} is not one of {', '.join(sections)}")
@@ -160,9 +155,8 @@ class Page:
             marks = [mark for mark in proof.marks if mark.recipe in known]
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
             yield (
-                f"[The explorer](/guarantees.md) ran {schedules:,} schedules without a failure:"
-                " [each guarantee with its bounds and tests](/data/guarantees.tsv),"
-                " [what is not promised](/data/limits.tsv)."
+                f"[Explored](/guarantees.md) in {schedules:,} schedules: [guarantees](/data/guarantees.tsv),"
+                " [limits](/data/limits.tsv)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
@@ -174,28 +168,18 @@ class Page:
             yield budgets.table_of(rows, names_recipes=not is_own)
             yield "[How this is measured](/costs.md#what-each-call-costs)."
 
-    def words(self, found: tuple[str, ...]) -> Iterator[str]:
-        """Yield a list."""
-        if found:
-            yield "\n".join(f"- {each}" for each in found)
-
-    def related(self) -> Iterator[str]:
-        """Yield the patterns that the catalog relates this one to."""
-        found = related(self.entry.name)
-        if found:
-            yield "; ".join(map(self._linked, found))
+    def when_to_use(self, trade_offs: Literal["", "trade-offs"] = "") -> Iterator[str]:
+        """Yield the last sections of a page: when to use the pattern and when not, and the patterns related to it."""
+        yield f"## When to use\n\n{_listed(self.entry.use_when)}"
+        yield f"## When not\n\n{_listed(self.entry.avoid_when)}"
+        if trade_offs:
+            yield f"Trade-offs from the guide:\n\n{_listed(self.entry.trade_offs)}"
+        yield f"## Related\n\n{'; '.join(map(self._linked, related(self.entry.name)))}"
 
     def contents(self) -> Iterator[str]:
         """Yield the pages of patterns for the menu of the site, in the order of the catalog."""
         names = [f"patterns/{each.name}" for each in ENTRIES if (DOCS / f"patterns/{each.name}.md").exists()]
         yield "\n".join(["<!-- toctree: Patterns", *names, "-->"])
-
-    def cosmos(self) -> Iterator[str]:
-        """Yield what the Cosmos DB Table API can serve, as a test finds it."""
-        from test_cosmos import DESIGNS
-
-        rows = [(f"`{name}`", verdict, why) for name, (verdict, why, _) in sorted(DESIGNS.items())]
-        yield table(("Design", "Result", "Why"), rows)
 
     def names(self, *words: str) -> Iterator[str]:
         """Yield what is said about public names; on the site, autodoc replaces it."""
@@ -222,3 +206,7 @@ class Page:
 
     def _linked(self, found: CatalogEntry) -> str:
         return f"[{found.title}](/{page_of(found) or f'catalog.md#{anchor_of(found)}'})"
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)

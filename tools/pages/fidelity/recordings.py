@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tools import DATA
+from tools.pages.data_file import DataFile
 from tools.pages.markdown import rows_of_table
 
 if sys.version_info >= (3, 11):
@@ -47,14 +48,11 @@ def compared() -> int:
     return sum(count["exchanges"] for count in FIGURES["engine"].values())
 
 
-def set_aside() -> str:
-    return _counted("set_aside")
+def _differences() -> Iterator[tuple[str, ...]]:
+    """Yield why exchanges cannot be compared, and why the engine's answers to others differ."""
+    for part, result in (("set_aside", "not compared"), ("differences", "different")):
+        for entry in sorted(FIGURES[part], key=lambda entry: -entry["exchanges"]):
+            yield result, str(entry["exchanges"]), entry["reason"]
 
 
-def differences() -> str:
-    return _counted("differences")
-
-
-def _counted(name: str) -> str:
-    entries = sorted(FIGURES[name], key=lambda entry: -entry["exchanges"])
-    return rows_of_table((str(entry["exchanges"]), entry["reason"]) for entry in entries)
+DIFFERENCES: Final = DataFile("docs/data/recorded-differences.tsv", ("Result", "Exchanges", "Why"), _differences)
