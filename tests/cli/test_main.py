@@ -98,8 +98,8 @@ def test_a_port_that_is_taken_is_said_so() -> None:
 
 
 def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("server", "connection"):
-        monkeypatch.delitem(sys.modules, f"tablepatterns_engine.server.{module}", raising=False)
+    for module in ("serving", "server.connection"):
+        monkeypatch.delitem(sys.modules, f"tablepatterns_engine.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "h11", None)
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1
