@@ -148,10 +148,6 @@ def identify(entity: Entity, row: Entity) -> None:
     entity._timestamp, entity._write_ids = row._timestamp, row._write_ids
 
 
-def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
-    entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
-
-
 def write_ids_of(row: Entity) -> WriteIds:
     return row._write_ids
 
@@ -182,7 +178,6 @@ Modify = Callable[[Entity], Mapping[str, Any] | None]
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    """Apply the caller's function, which changes an entity in place or returns its new fields."""
     returned: object = change(entity)
     if returned is None or returned is entity:
         return

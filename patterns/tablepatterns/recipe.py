@@ -24,18 +24,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib import import_module
 from types import MethodType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Final,
-    Generic,
-    NoReturn,
-    ParamSpec,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from typing_extensions import Self
 
@@ -255,7 +244,6 @@ class Pattern(Generic[Account_co]):
 
 
 def _in_module(module: str, name: str) -> Any:
-    """Return a pattern that was pickled."""
     try:
         return getattr(import_module(module), name)
     except AttributeError as error:
@@ -315,17 +303,14 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
         call = Arguments(function)
 
+        @located
         @functools.wraps(function)
-        def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-            try:
-                # An `async def` with a `yield` is declared as an iterator, and makes a generator
-                items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
-            except TablePatternsError as error:
-                error.locate(pattern.location)
-                raise
+        def start(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+            # An `async def` with a `yield` is declared as an iterator, and makes a generator
+            items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
             return AsyncStream(pattern, function.__name__, items)
 
-        self._function = located
+        self._function = start
         self._of_class: Callable[..., Any] | None = None
         self.__doc__ = function.__doc__
 
@@ -415,10 +400,10 @@ class AsyncStream(WrappedItems[T]):
     async def asend(self, value: None) -> T:
         try:
             item: T = await self._items.asend(value)
+            return item
         except TablePatternsError as error:
             error.locate(self._pattern.location)
             raise
-        return item
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:

@@ -258,7 +258,6 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
 
 def _named_table(table: Table, writes: Sequence[Write]) -> Table:
-    """Return the table wrapped to use the stored names of the writes."""
     # Not imported above, since most sets store fields under their own names
     from .named_table import NamedTable
 

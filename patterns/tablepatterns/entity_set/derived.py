@@ -17,16 +17,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, same_value
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
-from ..key.formats import DATE
+from ..key.formats import DATE, date_of
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
@@ -130,7 +128,6 @@ class RowProfile:
 
     @property
     def table_key(self) -> Key | None:
-        """The key of the rows, if they are in a table."""
         return self.key if self.in_table else None
 
     @property
@@ -430,15 +427,7 @@ def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
 
 
 def _dated(names: Sequence[str], fields: Fields) -> Fields:
-    return {**fields, **{name: _date(fields[name]) for name in names if name in fields}}
-
-
-def _date(value: object) -> object:
-    """Return the date of an ISO text; anything else is returned unchanged, for the key to reject."""
-    with suppress(ValueError):
-        if isinstance(value, str) and (parsed_date := date.fromisoformat(value)).isoformat() == value:
-            return parsed_date
-    return value
+    return {**fields, **{name: date_of(fields[name]) for name in names if name in fields}}
 
 
 def has_fields(key: Key, fields: Fields) -> bool:

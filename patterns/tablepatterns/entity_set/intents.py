@@ -120,7 +120,6 @@ class Intents:
         self._seconds = seconds
 
     async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
-        """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
         return await SentIntents(retry_for).send(changes)
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
@@ -358,8 +357,6 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass
 class SentIntent:
-    """An intent that was sent, with the changes that it names."""
-
     intents: Intents
     intent: Intent
     changes: dict[Keys, Change]
@@ -478,4 +475,5 @@ def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
 
 
 def _changing(row: Keys) -> EntityChanged:
-    return EntityChanged(f"another writer is changing the entity {row}; read it again and retry")
+    hint = "try again, once that write is finished or its intent is processed"
+    return EntityChanged(f"another writer has reserved a unique key for the entity {row}; {hint}")

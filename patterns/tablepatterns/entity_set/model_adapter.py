@@ -189,7 +189,6 @@ class ModelAdapter(Generic[M]):
         return instance
 
     def recognized_instance(self, entity: Any) -> M | None:
-        """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
         return self.recognized(entity, self.instance_of)
 
     def recognized(self, stored: Any, convert: Callable[[Any], T]) -> T | None:

@@ -277,13 +277,9 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
-            await _write(table, totals, keys, rows.get(keys), total)
+            try:
+                await table.submit(merging(keys, rows.get(keys), totals.as_properties(total)))
+            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+                raise Overtaken from error
             corrected_rows.append(keys)
     return corrected_rows
-
-
-async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
-    try:
-        await table.submit(merging(keys, row, totals.as_properties(total)))
-    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        raise Overtaken from error

@@ -80,8 +80,6 @@ _LOOKS: Final = 3
 
 
 class Inspector:
-    """Compares one kind of derived data with its entities."""
-
     def __init__(self, rows: DerivedRows, derived: Derived) -> None:
         self._rows = rows
         self._derived = derived

@@ -176,7 +176,6 @@ class RangeWalk(ABC, Generic[ReportT]):
         call: Call | None,
         token_of: Callable[[Mark, ReportT], str | None],
     ) -> ReportT:
-        """Let workers process the pages."""
         check_key_order(pool.account, "workers read ranges")
         if mark.token is not None or mark.table:
             rule = "it is of work without workers, whose position is not a range of keys"
@@ -234,7 +233,6 @@ class Walk(RangeWalk[ReportT]):
     nothing: ReportT
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ReportT:
-        """Process pages one by one, and return the sum of their reports."""
         report = self.nothing
         async for page in pages:
             report += await self.process(page)

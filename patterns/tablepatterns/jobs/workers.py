@@ -51,9 +51,7 @@ class RangeWork(Protocol[ReportT_co]):
 
     async def process_range(
         self, rows: RowRange, page_size: int, has_time: Callable[[], bool]
-    ) -> tuple[ReportT_co, list[RowRange]]:
-        """Work on a range until time is up; return the report, and the ranges that are left."""
-        ...
+    ) -> tuple[ReportT_co, list[RowRange]]: ...
 
 
 Call = Callable[..., Any]

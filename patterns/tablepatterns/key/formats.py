@@ -7,6 +7,7 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import cached_property, partial
@@ -38,7 +39,6 @@ class Format(ABC):
 
     @property
     def descending(self) -> bool:
-        """Whether the greatest value comes first."""
         return self.spec == "inverted"
 
     @cached_property
@@ -281,6 +281,14 @@ class Calendar(Format):
         return value
 
 
+def date_of(value: object) -> object:
+    """Return the date of an ISO text; anything else is returned unchanged, for the key to reject."""
+    with suppress(ValueError):
+        if isinstance(value, str) and (parsed_date := date.fromisoformat(value)).isoformat() == value:
+            return parsed_date
+    return value
+
+
 FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NO_KEY_TEXT: Final = re.compile(f"{FORBIDDEN_IN_KEYS}|{_LONE_SURROGATE.pattern}")
@@ -371,7 +379,6 @@ _INTEGER: Final = re.compile(r"(\+?)0([1-9][0-9]*)d")
 
 
 def format_of(name: str, spec: str) -> Format:
-    """Return the format that a template names for a field, or raise BadDesign."""
     if spec in _FORMATS:
         return _FORMATS[spec](name)
     integer = _INTEGER.fullmatch(spec)

@@ -272,7 +272,6 @@ class Key(Generic[K]):
         return self._partition.write(fields)
 
     def _known_row(self, fields: Mapping[str, object]) -> tuple[str, Sequence[Field]]:
-        """Return the known beginning of the RowKey, and the remaining fields."""
         row_prefix = self._row.head
         for position, field in enumerate(self._row.fields):
             if field.name not in fields or isinstance(fields[field.name], (Prefix, Between)):

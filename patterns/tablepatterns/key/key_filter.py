@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from typing import Final
 
 from ..edm import Ticks
 from ..errors import BadFilter, BadKey
 from ..filters import And, Comparison, Filter, Interval, Not, Or, comparisons, key_bounds, prefix_end
-from .formats import FORBIDDEN, Calendar, Float, Format, Text
+from .formats import FORBIDDEN, Calendar, Float, Format, Text, date_of
 from .key import Key
-from .ranges import Between, KeyRange, after_prefix
+from .ranges import Between, Ends, KeyRange, after_prefix
 from .template import Template, field_range
 
 _KEYS: Final = ("PartitionKey", "RowKey")
@@ -128,7 +127,10 @@ class _KeyFilter:
                     # No key holds the character, so the next one that a key may hold bounds the same keys
                     value = after_prefix(value[: bad.end()])
                     operator = "lt" if operator in ("lt", "le") else "ge"
-                keys = field_range("", start, field, _between(operator, value), last=is_last).row_keys
+                inclusive: Ends = "both" if operator in ("ge", "le") else "neither"
+                is_low = operator in ("gt", "ge")
+                bounds = Between(value, None, inclusive) if is_low else Between(None, value, inclusive)
+                keys = field_range("", start, field, bounds, last=is_last).row_keys
         except BadKey as error:
             raise _rejected(comparison, error) from error
         inside = _within(template.half, keys)
@@ -164,19 +166,9 @@ def _value(form: Format, value: object) -> object:
             return value.datetime()
         case Calendar(), str():
             # A text filter has no literal for a date
-            try:
-                day = date.fromisoformat(value)
-            except ValueError:
-                return value
-            return day if day.isoformat() == value else value
+            return date_of(value)
         case _:
             return value
-
-
-def _between(operator: str, value: object) -> Between:
-    if operator in ("gt", "ge"):
-        return Between(value, None, "both" if operator == "ge" else "neither")
-    return Between(None, value, "both" if operator == "le" else "neither")
 
 
 def _within(half: str, keys: Interval) -> list[Comparison]:

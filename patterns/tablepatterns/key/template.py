@@ -115,7 +115,6 @@ class Template:
 
     @classmethod
     def of(cls, half: str, text: str, max_units: int) -> Template:
-        """Parse a template, or raise BadDesign."""
         literals, formats = _split(half, text)
         if FORBIDDEN.search("".join(literals)):
             rule = "its literal text contains a character that is forbidden in keys"
@@ -144,7 +143,6 @@ class Template:
         return text if len(text) <= self.max_units and text.isascii() else self._sized(text)
 
     def read(self, key: str) -> dict[str, object]:
-        """Return the values of a key, or raise BadKey if it does not match."""
         if len(key) > self.max_units or not key.isascii():
             self._sized(key)
         values: dict[str, object] = {}

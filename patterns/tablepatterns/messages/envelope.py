@@ -25,7 +25,6 @@ class Envelope:
     body: Mapping[str, Any] = field(repr=False)
 
     def text(self, *, base64: bool = False) -> str:
-        """Return the message's text, in ASCII."""
         try:
             text = json.dumps(
                 {"v": VERSION, "kind": self.kind, "body": self.body}, allow_nan=False, separators=(",", ":")

@@ -145,8 +145,6 @@ class ItemsOf(Nested):
 
 
 class DictOf(Nested):
-    """A dict with str keys and values of one type."""
-
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
         self.name = f"a dict of str to {inner.name}"

@@ -157,6 +157,9 @@ class Model(Generic[M]):
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
 
     def _encoded_value(self, name: str, value: Any) -> Any:
+        codec = required(self.record.members[name].codec)
+        if isinstance(value, (Prefix, Between)) and not codec.is_sorted:
+            raise BadKey(f"{self.name}.{name}", value, _no_order(codec), "give one value, and make a call for each")
         if value is None or isinstance(value, Prefix):
             return value
         if isinstance(value, Between):
@@ -195,7 +198,7 @@ class Model(Generic[M]):
             rule = f"{codec.name} is stored as text, which the service cannot compare by value"
             raise BadFilter(subject, value, rule, "compare the instances that are read")
         if not codec.is_sorted and comparison.operator not in ("eq", "ne"):
-            raise BadFilter(subject, value, f"values of {codec.name} have no order", "use == or !=, joined with |")
+            raise BadFilter(subject, value, _no_order(codec), "use == or !=, joined with |")
         try:
             return Comparison(name, comparison.operator, _compared_value(codec, comparison.value))
         except TypeMismatch as mismatch:
@@ -219,7 +222,6 @@ class Model(Generic[M]):
         return undeclared | new | {name: before[name] for name in kept_names if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
-        """Return the fields of an entity in the current version."""
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
             fields = self._next_version(entity, number, upgrade, fields)
@@ -339,6 +341,10 @@ def _compared_value(codec: Codec, value: Any) -> Any:
         # A member that is a str or an int, as its value
         return codec.encode(codec.decode(getattr(value, "value", value)))
     return codec.encode(value)
+
+
+def _no_order(codec: Codec) -> str:
+    return f"values of {codec.name} have no order of their own, and what is stored of them may sort in another one"
 
 
 def _short(text: str) -> str:

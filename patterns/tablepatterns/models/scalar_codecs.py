@@ -120,8 +120,6 @@ class IntCodec(Codec):
 
 
 class Int64Codec(IntCodec):
-    """An integer that is always stored as Edm.Int64."""
-
     name = "Int64"
 
     def encode(self, value: object) -> Int64:
@@ -308,8 +306,6 @@ class EnumCodec(Codec):
 
 
 class LiteralCodec(Codec):
-    """One of several values of the same type."""
-
     def __init__(self, values: Sequence[object], inner: Codec) -> None:
         self._values = values
         self.name = f"one of {', '.join(map(repr, values))}"

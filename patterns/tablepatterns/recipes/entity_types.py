@@ -13,7 +13,7 @@ from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, as_stored, entity_of, mappings_of, primary_layout
 from ..entity_set.named_table import with_field_names, with_stored_names
-from ..entity_set.range_query import bounding_range, check_class, condition, filled_page, range_filter
+from ..entity_set.range_query import bounding_range, condition, conditional_range, filled_page
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
 from ..key import Key, KeyRange
@@ -159,12 +159,8 @@ class EntityTypes(Pattern[Account_co]):
             # An entity that fits no set may be anywhere in the partition
             keys = KeyRange.beginning_with(keys.partition_key, "")
             ranges = [keys]
-        bounds = range_filter(keys)
-        if where is None:
-            return _Selection(bounds, ranges)
-        bounds = bounds & cast("Filter", conditions.pop())
-        check_class(bounds, allow)
-        return _Selection(bounds, ranges)
+        own_where = conditions.pop() if conditions else None
+        return _Selection(conditional_range(keys, own_where, allow), ranges)
 
     async def _instance(self, row: Entity) -> object | None:
         """Return the instance of a row, or its entity; None for a row of derived data."""
