@@ -354,7 +354,9 @@ class RowLayout(NamedTuple):
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
         key_fields, include = self.key.fields, self.include
-        partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
+        partition_key, row_key = keys or self.key.keys_of(
+            _fields_with_dates(self.texts, fields) if self.texts else fields
+        )
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
             name: value
             for name, value in fields.items()
@@ -396,7 +398,7 @@ class RowLayout(NamedTuple):
         """Return the same as `decode_copy`, reusing the row; the caller must not use the row afterwards."""
         if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
-        fields = self.key.found(row["PartitionKey"], row["RowKey"])
+        fields = self.key.parse_or_none(row["PartitionKey"], row["RowKey"])
         if fields is None:
             return None
         del row["PartitionKey"], row["RowKey"]
@@ -418,7 +420,7 @@ class RowLayout(NamedTuple):
 
 def with_dates(layout: Key, primary: Key, fields: Fields) -> Fields:
     """Return the fields of an entity with dates for the key of a derived row that it holds as text."""
-    return _dated(_texts(layout, primary), fields)
+    return _fields_with_dates(_texts(layout, primary), fields)
 
 
 def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
@@ -426,7 +428,7 @@ def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
     return tuple(name for name, spec in layout.formats.items() if spec == DATE != primary.formats.get(name))
 
 
-def _dated(names: Sequence[str], fields: Fields) -> Fields:
+def _fields_with_dates(names: Sequence[str], fields: Fields) -> Fields:
     return {**fields, **{name: date_of(fields[name]) for name in names if name in fields}}
 
 

@@ -17,7 +17,7 @@ from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .call_types import Modeled
 from .compatibility import tables_of
-from .derived import Keys, RowLayout
+from .derived import Derived, Keys, RowLayout
 from .entity_set import EntitySet
 from .hooks import Selection
 from .intents import Intents
@@ -54,6 +54,10 @@ def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
 
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
     entity_set._identity.check(entity)
+
+
+def check_own(entity_set: EntitySet[Any, Any], derived: Derived) -> None:
+    entity_set._check_own(derived)
 
 
 def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:

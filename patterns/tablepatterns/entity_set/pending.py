@@ -49,7 +49,7 @@ class Pending:
         self.put(operation.key, properties, etag, write_ids)
 
 
-def combined(first: Operation, second: Operation) -> Operation | None:
+def combine_operations(first: Operation, second: Operation) -> Operation | None:
     """Return one operation with the effect of two on a row; None if they cancel each other out.
 
     :param second: planned on the row as the first leaves it

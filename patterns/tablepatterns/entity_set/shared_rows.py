@@ -104,7 +104,7 @@ class KeyList:
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""
         texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted(entries, key=key_order)]
-        parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
+        parts = _join_entries(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class KeyList:
         return ((first_part, row_key) if inside else (partition_key, first_part)), note
 
 
-def _filled(texts: Iterable[str]) -> Iterator[str]:
+def _join_entries(texts: Iterable[str]) -> Iterator[str]:
     """Join entries into as few texts as possible, each short enough for a property."""
     part: list[str] = []
     length = 0
@@ -256,7 +256,7 @@ class Totals(SharedRows):
         return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
 
-async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
+async def recount_totals(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
     """Correct the totals of a partition; return the keys of the rows that were wrong.
 
     The rows are read before the entities. A write that changes an entity's numbers changes its row in the same

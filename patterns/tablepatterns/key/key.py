@@ -145,12 +145,12 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
         False
         """
-        return self.found(partition_key, row_key) is not None
+        return self.parse_or_none(partition_key, row_key) is not None
 
-    def found(self, partition_key: str, row_key: str) -> dict[str, object] | None:
+    def parse_or_none(self, partition_key: str, row_key: str) -> dict[str, object] | None:
         """Return the values of these keys, or None if they do not match the templates.
 
-        >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").parse_or_none("Sales", "empid_000123")
         {'Department': 'Sales', 'EmployeeId': 123}
 
         :param partition_key: the entity's PartitionKey

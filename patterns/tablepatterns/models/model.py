@@ -59,6 +59,8 @@ class Model(Generic[M]):
         self.model_class = model_class
         self.name = name or model_class.__name__
         self.upgrades = tuple(upgrades)
+        self.version = len(self.upgrades) + 1
+        """The version of new entities."""
         self._key = key
         self.record = Record(model_class) if record is None else record
         self._secret = frozenset(secret)
@@ -70,11 +72,6 @@ class Model(Generic[M]):
     @property
     def members(self) -> Collection[str]:
         return self.record.members.keys()
-
-    @property
-    def version(self) -> int:
-        """The version of new entities."""
-        return len(self.upgrades) + 1
 
     def fields(self, value: object) -> dict[str, Any]:
         """Return the fields of a value as the set stores them, once its class has accepted them."""
@@ -273,15 +270,14 @@ class Model(Generic[M]):
             codec = self.record.members[name].codec if name in self.record.members else None
             if codec is None or spec in codec.in_keys:
                 continue
-            field = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
+            field, *accepted_fields = (
+                f"{{{name}:{part}}}" if part else f"{{{name}}}" for part in (spec, *codec.in_keys)
+            )
             if not codec.in_keys:
                 rule = f"a key does not hold values of {self.name}.{name}, which is {codec.name}, in their order"
                 raise BadDesign(place, field, rule, codec.instead)
-            fields_in_keys = " or ".join(
-                f"{{{name}:{format_spec}}}" if format_spec else f"{{{name}}}" for format_spec in codec.in_keys
-            )
             rule = f"{self.name}.{name} is {codec.name}, which this format does not take"
-            raise BadDesign(place, field, rule, f"write {fields_in_keys}")
+            raise BadDesign(place, field, rule, f"write {' or '.join(accepted_fields)}")
 
     def _check_secrets(self) -> None:
         for name, member in self.record.members.items():

@@ -65,14 +65,14 @@ class Record:
             return value
         return convert_part(name, codec.encode, value)
 
-    def is_same(self, name: str, some: object, another: object) -> bool:
+    def is_same(self, name: str, value: object, other: object) -> bool:
         """Whether two stored forms of a field are of the same value."""
-        if some is another:
+        if value is other:
             return True
         codec = self.members[name].codec
-        one, two = codec.encode(codec.decode(some)), codec.encode(codec.decode(another))
+        stored, other_stored = codec.encode(codec.decode(value)), codec.encode(codec.decode(other))
         # NaN is not equal to itself
-        return one == two or (one != one and two != two)
+        return stored == other_stored or (stored != stored and other_stored != other_stored)
 
     def decoded(self, stored: Mapping[str, Any]) -> Any:
         """Return the value that the fields are stored of; names that the class lacks do not count.

@@ -139,8 +139,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         if self._models is None:
             rule = f"it must be an entity, not {type(entity).__name__}"
             raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read from the set")
-        moving = self._models.remembered(entity)
-        return moving, self._models.renamed(moving, entity, fields)
+        moving = self._models.remembered_entity(entity)
+        return moving, self._models.renamed_key_fields(moving, entity, fields)
 
     async def handle(self, lease: Lease) -> None:
         """Complete an interrupted move; a `Worker` calls this.

@@ -145,7 +145,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
 
     def _check_bucket(self, keys: tuple[str, str]) -> None:
         """Reject a new entity in a bucket in which point queries do not look for it."""
-        fields = self.entity_set.key.found(*keys)
+        fields = self.entity_set.key.parse_or_none(*keys)
         if fields is not None and fields[self.bucket] != (number := self.buckets.of(fields)):
             rule = f"an entity with these values of {', '.join(self.buckets.by)} is looked for in bucket {number}"
             raise BadKey(self.bucket, fields[self.bucket], rule, "pass placed(entity)")
