@@ -59,15 +59,13 @@ class Account(ABC):
 
     @abstractmethod
     def table(self, name: str) -> Table:
-        """Return one table, with methods that recipes await; no request is made."""
+        """Return one table, with methods that recipes await; no request is made. So do `queue` and `container`."""
 
     @abstractmethod
-    def queue(self, name: str) -> Queue:
-        """Return one queue, with methods that recipes await; no request is made."""
+    def queue(self, name: str) -> Queue: ...
 
     @abstractmethod
-    def container(self, name: str) -> Container:
-        """Return one blob container, with methods that recipes await; no request is made."""
+    def container(self, name: str) -> Container: ...
 
     @abstractmethod
     def now(self) -> datetime:
@@ -438,12 +436,8 @@ def finish_each(items: AsyncGenerator[T, None]) -> Iterator[T]:
         while (item := finish(_next(items, end))) is not end:
             yield cast("T", item)
     finally:
-        finish(_close(items))
+        finish(items.aclose())
 
 
 async def _next(items: AsyncGenerator[T, None], end: object) -> T | object:
     return await anext(items, end)
-
-
-async def _close(items: AsyncGenerator[T, None]) -> None:
-    await items.aclose()

@@ -71,8 +71,12 @@ def _attribute(name: str, noun: str, hint: str) -> Any:
 
 
 def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
-    """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts."""
-    closed = _then_closed(work, list({id(account): account for account in accounts}.values()))
+    """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts.
+
+    Accounts in memory stay open: what declares them in this process has nothing but its connection to them.
+    """
+    to_close = {id(account): account for account in accounts if getattr(account, "engine", None) is None}
+    closed = _then_closed(work, list(to_close.values()))
     return finish(closed) if is_sync(accounts[0]) else asyncio.run(closed)
 
 

@@ -137,7 +137,6 @@ class RowProfile:
 
 
 def profile_of(derived: Derived, key: Key) -> RowProfile:
-    """Return a description of derived rows, for a design review."""
     return derived._profile(key)  # pyright: ignore[reportPrivateUsage]
 
 

@@ -47,11 +47,6 @@ def check_not_moved(entity_set: _AnySet, subject: str) -> None:
     check_unmoved(entity_set._identity, subject)
 
 
-def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
-    """Whether an entity was read from this set; True for a mapping that was not read from any set."""
-    return entity_set._identity.is_of(entity)
-
-
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
     entity_set._identity.check(entity)
 

@@ -249,8 +249,7 @@ class Totals(SharedRows):
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
-        totals = (self.totals_in(None), *map(self.totals_in, rows))
-        return self._sum_of(totals)
+        return self._sum_of([self.totals_in(None), *map(self.totals_in, rows)])
 
     def _sum_of(self, parts: Iterable[Sequence[int]]) -> dict[str, Any]:
         return self.as_properties([sum(column) for column in zip(*parts, strict=True)])

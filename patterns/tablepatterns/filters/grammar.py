@@ -199,9 +199,7 @@ class _Parser:
             case _Literal(value), _Name(name):
                 return Comparison(name, cast(Operator, _MIRRORED[operator]), value)
             case _Name(name), _Name(second):
-                rule = (
-                    f"{second} without quotes is a property, and the service compares a property with a constant only"
-                )
+                rule = f"{second} without quotes is a property, and the service compares a property with a constant"
                 raise UnsupportedFilter(self._text, rule, f"write {name} {operator} '{second}' if it is a text")
             case _Literal(), _Literal():
                 rule = "both sides are constants, and the service compares a property with a constant"

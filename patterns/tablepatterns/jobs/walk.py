@@ -110,10 +110,7 @@ class TablePage(NamedTuple):
 async def read_pages(
     tables: Sequence[PageReader], start: Mark, size: int
 ) -> AsyncIterator[tuple[TablePage, Mark | None]]:
-    """Yield each page of some tables, with the mark of the next page (None after the last).
-
-    Cost: 1 transaction for each page.
-    """
+    """Yield each page of tables, with the mark of the next page (None after the last). Cost: 1 transaction each."""
     number, token = start.table, start.token
     while number < len(tables):
         page = await tables[number].page(None, size=min(size, MAX_PAGE_ENTITIES), token=token)

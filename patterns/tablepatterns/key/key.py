@@ -68,6 +68,10 @@ class Key(Generic[K]):
             rule = f"a key has 1 to {MAX_KEY_UNITS_LOOSE} UTF-16 code units"
             raise BadDesign("max_units", max_units, rule, "leave it out")
         self.max_units = max_units
+        self.partition_template: Final = partition_key
+        """The template of the PartitionKey."""
+        self.row_template: Final = row_key
+        """The template of the RowKey."""
         self._partition = Template.of("PartitionKey", partition_key, max_units)
         self._row = Template.of("RowKey", row_key, max_units)
         self.partition_fields: Final = tuple(field.name for field in self._partition.fields)
@@ -86,16 +90,6 @@ class Key(Generic[K]):
         if fields is not None and frozenset(names := record_fields(fields)) != self._names:
             rule = f"the templates have the fields {', '.join(self.fields)}"
             raise BadDesign(f"fields of {fields.__name__}", list(names), rule, "declare these, and no others")
-
-    @property
-    def partition_template(self) -> str:
-        """The template of the PartitionKey."""
-        return self._partition.text
-
-    @property
-    def row_template(self) -> str:
-        """The template of the RowKey."""
-        return self._row.text
 
     def format(self, fields: Mapping[str, object]) -> tuple[str, str]:
         """Return the PartitionKey and the RowKey for these values.
@@ -285,7 +279,7 @@ class Key(Generic[K]):
                 raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
 
     def __repr__(self) -> str:
-        return f"Key({self._partition.text!r}, {self._row.text!r})"
+        return f"Key({self.partition_template!r}, {self.row_template!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Key) and (self._partition, self._row) == (other._partition, other._row)

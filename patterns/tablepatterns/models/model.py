@@ -63,15 +63,12 @@ class Model(Generic[M]):
         """The version of new entities."""
         self._key = key
         self.record = Record(model_class) if record is None else record
+        self.members = self.record.members.keys()
         self._secret = frozenset(secret)
         self._check_names()
         self._check_secrets()
         self._days = _days(key, self.record)
         self._check_formats("key", key)
-
-    @property
-    def members(self) -> Collection[str]:
-        return self.record.members.keys()
 
     def fields(self, value: object) -> dict[str, Any]:
         """Return the fields of a value as the set stores them, once its class has accepted them."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 from ..errors import BadDesign
 from .annotations import Streamed, declared_fields, field_types
 from .codecs import Nested, OptionalOf, codec_of, convert_part, required
-from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
+from .scalar_codecs import SCALARS, Codec, SecretCodec, TypeMismatch
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Record:
     def encoded_field(self, name: str, value: object) -> Any:
         """Return one field as a property; a stream in place of bytes stays as it is."""
         codec = self.members[name].codec
-        if isinstance(value, Streamed) and isinstance(required(codec), BytesCodec):
+        if isinstance(value, Streamed) and required(codec) is SCALARS[bytes]:
             return value
         return convert_part(name, codec.encode, value)
 
@@ -123,8 +123,6 @@ def merge_records(records: Sequence[Record]) -> Record:
 
 
 class Part(Nested):
-    """A dataclass inside a field."""
-
     def __init__(self, record: Record) -> None:
         self._record = record
         self.name = record.record_class.__name__
