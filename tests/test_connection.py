@@ -12,7 +12,7 @@ from azure.core.exceptions import HttpResponseError
 
 import tablepatterns.aio
 from support.sdk_requests import BY_SDK
-from tablepatterns import connect
+from tablepatterns import EntitySet, Key, connect
 from tablepatterns.connection import CONNECTION_VARIABLE, resolve
 from tablepatterns.errors import BadTableName, BadTarget
 from tablepatterns.recipe import finish, keeps_key_order
@@ -50,6 +50,26 @@ def test_a_named_account_in_memory_is_shared_by_sync_and_aio() -> None:
     engines = {connect("memory://team").engine, tablepatterns.aio.connect("memory://team").engine}
     assert len(engines) == 1
     assert connect("memory://other").engine not in engines
+
+
+async def test_after_close_a_call_raises_an_error_and_other_connections_go_on(backend: Any, new_name: Any) -> None:
+    closed, other = backend.connect(), backend.connect()
+    name, key = new_name(), Key("{Department}", "{EmployeeId:06d}")
+    employees, queue = EntitySet(closed, name, key), closed.queue(f"queue-{name}".lower())
+    jones = await employees.insert({"Department": "Sales", "EmployeeId": 223})
+    await queue.send("hello")
+    closing = closed.close()
+    if backend.aio:
+        await closing
+    for call in (
+        lambda: employees.get(Department="Sales", EmployeeId=223),
+        lambda: employees.replace(jones),
+        lambda: employees.take(1, Department="Sales"),
+        lambda: queue.send("hello"),
+    ):
+        with pytest.raises(ValueError, match="HTTP transport has already been closed"):
+            await call()
+    assert await EntitySet(other, name, key).get(Department="Sales", EmployeeId=223) == jones
 
 
 def test_an_engine_of_ones_own_is_connected_to(connected: Any) -> None:

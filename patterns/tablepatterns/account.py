@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
@@ -68,10 +69,17 @@ def _storage_class(service: str, name: str, prefix: str) -> Any:
     return getattr(package, name)
 
 
-def _with_transport(options: dict[str, Any], defaults: Mapping[str, Any], *, is_async: bool) -> dict[str, Any]:
-    """Return options with a transport that opens its own connections in each forked process, unless they have one."""
-    if "transport" in options:
-        return dict(options)
+def _with_transport(
+    options: dict[str, Any], defaults: Mapping[str, Any], to_engine: Callable[[], Any] | None, *, is_async: bool
+) -> dict[str, Any]:
+    """Return options with a transport of the service's own, unless they have one.
+
+    It sends requests to an engine, or opens its own connections in each forked process.
+    """
+    if "transport" in options or to_engine is not None:
+        from tablepatterns_engine.transport import sleeping_alike
+
+        return sleeping_alike(options if to_engine is None else {"transport": to_engine()} | options)
     # Imported here, since one needs aiohttp and the other loads the requests package
     if is_async:
         from .sdk.aio_transport import AioTransport
@@ -107,28 +115,24 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential, **(options or {})}
+        to_engine: Callable[[], Any] | None = None
         if engine is not None:
             from tablepatterns_engine.faults import READ_TIMEOUT
 
-            transport = self._engine_transport(engine, options.get("read_timeout", READ_TIMEOUT))
-            options = {"transport": transport} | options
-        if "transport" in options:
-            from tablepatterns_engine.transport import sleeping_alike
-
-            options = sleeping_alike(options)
+            to_engine = partial(self._engine_transport, engine, options.get("read_timeout", READ_TIMEOUT))
         self._options = options
         self._watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over, prefix, client = self._watch.over, self._prefix, self._table_service_client
         # The clients of the table service share one transport, and so its connections
-        of_tables = over("table", _with_transport(options, {}, is_async=bool(prefix)))
+        of_tables = over("table", _with_transport(options, {}, to_engine, is_async=bool(prefix)))
         self._table_service: Lazy[TablesT] = Lazy(lambda: client(target.url("table"), **of_tables))
         self._account_sender = AccountSender(self._table_client, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
 
         def storage_options(service: str) -> dict[str, Any]:
-            return over(service, _with_transport(options, _STORAGE_DEFAULTS, is_async=bool(prefix)))
+            return over(service, _with_transport(options, _STORAGE_DEFAULTS, to_engine, is_async=bool(prefix)))
 
         of_queues = Lazy(lambda: storage_options("queue"))
         self._queues: Lazy[QueuesT] = Lazy(

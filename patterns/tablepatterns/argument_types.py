@@ -83,7 +83,6 @@ class Kind:
     """Types whose direct instances fit without a further check."""
 
     def instead(self, value: object) -> str:
-        """Return the name of a wrong value's type, for an error."""
         if self.part and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
             values = cast("Collection[object]", value)
             wrong = next((item for item in values if not self.part.fits(item)), None)
@@ -92,7 +91,6 @@ class Kind:
 
 
 def check_least(name: str, number: float, least: float, error: type[BadInput] = BadInput) -> None:
-    """Reject a number that is too small."""
     if number < least:
         raise error(name, number, f"it must be at least {least:g}", f"pass {least:g} or more")
 
@@ -153,9 +151,10 @@ class Arguments:
             if text.startswith(("too many", "multiple")):
                 text = f"got {text}"
             parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-            is_method = parameters[0].name in ("self", "cls")
-            untyped = inspect.Signature(parameters[1:] if is_method else parameters)
-            name = _public_name(self._function.__name__, args[0] if is_method else None)
+            name, untyped = self._function.__name__, inspect.Signature(parameters)
+            if parameters[0].name in ("self", "cls"):
+                kind = args[0].__name__ if isinstance(args[0], type) else type(args[0]).__name__
+                name, untyped = kind if name == "__init__" else f"{kind}.{name}", inspect.Signature(parameters[1:])
             raise TypeError(f"{name}() {text}; call {name}{untyped}") from None
 
     def _declare(self) -> None:
@@ -166,11 +165,9 @@ class Arguments:
             kind = kinds[parameter.name]
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 positional.append((parameter.name, kind))
-            if kind is None:
-                continue
-            if parameter.kind is parameter.VAR_POSITIONAL:
+            if kind is not None and parameter.kind is parameter.VAR_POSITIONAL:
                 self._rest = parameter.name, kind
-            elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            elif kind is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 named_kinds[parameter.name] = kind
         self._named, self._positional = named_kinds, positional
 
@@ -189,14 +186,6 @@ def _hint_for(value: object) -> str:
     if is_generator(value):
         return _NO_YIELD
     return _NO_ASYNC if is_async(value) else ""
-
-
-def _public_name(function: str, owner: object) -> str:
-    """Return the name of a function or a method as its caller writes it; `owner` is the method's object or class."""
-    if owner is None:
-        return function
-    kind = owner.__name__ if isinstance(owner, type) else type(owner).__name__
-    return kind if function == "__init__" else f"{kind}.{function}"
 
 
 def _type_of(value: object) -> str:
@@ -260,7 +249,7 @@ def kind_of(annotation: Any) -> Kind | None:
         return Kind(" or ".join(map(repr, inner)), lambda value: isinstance(value, str) and value in inner)
     if _is_a(origin, Iterable):
         return _many_of(origin, inner)
-    if origin is type:
+    if origin is type or annotation is type:
         return Kind("a class", _is_class)
     if origin is Callable:
         may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
@@ -316,9 +305,6 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     typed_kinds = [kind for kind in kinds if kind is not None]
     if len(typed_kinds) < len(kinds):
         return None
-    first, *more_kinds = typed_kinds
-    if not more_kinds:
-        return first
     fits = tuple(kind.fits for kind in typed_kinds)
     text = " or ".join(dict.fromkeys(kind.text for kind in typed_kinds))
     part = next((kind.part for kind in typed_kinds if kind.part), None)
@@ -332,8 +318,6 @@ def _one_of(kind: type[Any]) -> Kind:
     if kind is float:
         # Not float, which may be NaN
         return Kind("a number", _is_number, exact=frozenset({int}))
-    if kind is type:
-        return Kind("a class", _is_class)
     if kind is IO:
         return Kind("a file", lambda value: hasattr(value, "read"))
     if is_protocol(kind):

@@ -59,7 +59,7 @@ class DeclaredRows:
     def kind_of(self, table: str, partition_key: str, row_key: str) -> RowKind | None:
         """Return the kind of a row of a table; None if no set has declared it."""
         kinds = self._kinds.get(("table", table.lower()), ())
-        matching_kinds = (kind for kind in kinds if kind.key.found(partition_key, row_key) is not None)
+        matching_kinds = (kind for kind in kinds if kind.key.parse_or_none(partition_key, row_key) is not None)
         return min(matching_kinds, key=lambda kind: kind.owner, default=None)
 
     def _check(self, kind: RowKind) -> None:

@@ -26,7 +26,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import SIZES, Int64, Ticks, instant_of, read_timestamp, ticks_of, type_of, utf16_length, value_size
+from .edm import KINDS, SIZES, Int64, Ticks, instant_of, read_timestamp, ticks_of, type_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
@@ -148,10 +148,6 @@ def identify(entity: Entity, row: Entity) -> None:
     entity._timestamp, entity._write_ids = row._timestamp, row._write_ids
 
 
-def set_write(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
-    entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
-
-
 def write_ids_of(row: Entity) -> WriteIds:
     return row._write_ids
 
@@ -182,7 +178,6 @@ Modify = Callable[[Entity], Mapping[str, Any] | None]
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    """Apply the caller's function, which changes an entity in place or returns its new fields."""
     returned: object = change(entity)
     if returned is None or returned is entity:
         return
@@ -346,16 +341,8 @@ def _since_1601(name: str, value: Ticks) -> Ticks:
     return value
 
 
-_EXPLICIT: Final[dict[EdmType, tuple[type, ...]]] = {
-    EdmType.STRING: (str,),
-    EdmType.BOOLEAN: (bool,),
-    EdmType.INT32: (int, Int64),
-    EdmType.INT64: (int, Int64),
-    EdmType.DOUBLE: (float, int),
-    EdmType.DATETIME: (datetime, Ticks),
-    EdmType.GUID: (UUID,),
-    EdmType.BINARY: (bytes,),
-}
+_CONVERTED: Final = {EdmType.INT32: Int64, EdmType.INT64: int, EdmType.DOUBLE: int}
+"""The other type whose values an explicit property of a type may have."""
 
 
 def _explicit(name: str, explicit_property: EntityProperty) -> Any:
@@ -365,8 +352,9 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     except ValueError as error:
         rule = f"the types are {', '.join(kind.value for kind in EdmType)}"
         raise BadProperty(name, explicit_property.edm_type, rule, "state one of them") from error
-    value = explicit_property.value
-    if type(value) not in _EXPLICIT[kind]:
+    value, value_type = explicit_property.value, type(explicit_property.value)
+    own_type = KINDS.get(value_type)
+    if value_type is not _CONVERTED.get(kind) and (own_type is None or own_type.edm != kind.value):
         raise BadProperty(name, value, f"the value is not a {kind.value}", "convert it, or state its own type")
     if kind is EdmType.INT64:
         return _int64(name, value)
@@ -375,13 +363,13 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     return float(value) if kind is EdmType.DOUBLE else typed(name, value)
 
 
-def same_value(some: Mapping[str, Any], more: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
+def same_value(fields: Mapping[str, Any], other_fields: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
     """Whether the service would store the same for both: the same names, types and values, but for some names.
 
     Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
     is None is ignored.
     """
-    return _typed_values(some, apart_from) == _typed_values(more, apart_from)
+    return _typed_values(fields, apart_from) == _typed_values(other_fields, apart_from)
 
 
 def _typed_values(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:

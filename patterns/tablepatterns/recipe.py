@@ -24,18 +24,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib import import_module
 from types import MethodType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Final,
-    Generic,
-    NoReturn,
-    ParamSpec,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from typing_extensions import Self
 
@@ -70,15 +59,13 @@ class Account(ABC):
 
     @abstractmethod
     def table(self, name: str) -> Table:
-        """Return one table, with methods that recipes await; no request is made."""
+        """Return one table, with methods that recipes await; no request is made. So do `queue` and `container`."""
 
     @abstractmethod
-    def queue(self, name: str) -> Queue:
-        """Return one queue, with methods that recipes await; no request is made."""
+    def queue(self, name: str) -> Queue: ...
 
     @abstractmethod
-    def container(self, name: str) -> Container:
-        """Return one blob container, with methods that recipes await; no request is made."""
+    def container(self, name: str) -> Container: ...
 
     @abstractmethod
     def now(self) -> datetime:
@@ -255,7 +242,6 @@ class Pattern(Generic[Account_co]):
 
 
 def _in_module(module: str, name: str) -> Any:
-    """Return a pattern that was pickled."""
     try:
         return getattr(import_module(module), name)
     except AttributeError as error:
@@ -315,17 +301,14 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
         call = Arguments(function)
 
+        @located
         @functools.wraps(function)
-        def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-            try:
-                # An `async def` with a `yield` is declared as an iterator, and makes a generator
-                items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
-            except TablePatternsError as error:
-                error.locate(pattern.location)
-                raise
+        def start(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+            # An `async def` with a `yield` is declared as an iterator, and makes a generator
+            items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
             return AsyncStream(pattern, function.__name__, items)
 
-        self._function = located
+        self._function = start
         self._of_class: Callable[..., Any] | None = None
         self.__doc__ = function.__doc__
 
@@ -415,10 +398,10 @@ class AsyncStream(WrappedItems[T]):
     async def asend(self, value: None) -> T:
         try:
             item: T = await self._items.asend(value)
+            return item
         except TablePatternsError as error:
             error.locate(self._pattern.location)
             raise
-        return item
 
 
 def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
@@ -453,12 +436,8 @@ def finish_each(items: AsyncGenerator[T, None]) -> Iterator[T]:
         while (item := finish(_next(items, end))) is not end:
             yield cast("T", item)
     finally:
-        finish(_close(items))
+        finish(items.aclose())
 
 
 async def _next(items: AsyncGenerator[T, None], end: object) -> T | object:
     return await anext(items, end)
-
-
-async def _close(items: AsyncGenerator[T, None]) -> None:
-    await items.aclose()

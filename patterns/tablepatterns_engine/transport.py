@@ -331,6 +331,7 @@ class _Sender:
     """The part of both transports that does not wait."""
 
     _is_aio = False
+    _is_closed = False
 
     def __init__(
         self, engine: Engine, *, trust_tokens: TrustTokens = False, read_timeout: float = READ_TIMEOUT
@@ -341,6 +342,10 @@ class _Sender:
 
     def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
         """Return the engine's response, unless a fault breaks the connection; `read_timeout` and `stream` are used."""
+        if self._is_closed:
+            # With the words of azure-core's transports
+            hint = "You may check if you called `close()` on your client already, or left its `with` block."
+            raise ValueError(f"HTTP transport has already been closed. {hint}")
         response = self._api.handle(message)
         if response.fault:
             all_options = {"read_timeout": self._read_timeout, **options}
@@ -351,8 +356,8 @@ class _Sender:
 class EngineTransport(_Sender, HttpTransport[HttpRequest, HttpResponse]):
     """Send the requests of sync SDK clients to an engine. Thread-safe.
 
-    It opens no socket, so opening and closing do nothing. The backoff of the SDK's retries moves the engine's
-    clock instead of waiting.
+    It opens no socket. After `close()` it raises ValueError, as azure-core's transports do. The backoff of the SDK's
+    retries moves the engine's clock instead of waiting.
 
     >>> from azure.core.credentials import AzureNamedKeyCredential
     >>> from azure.data.tables import TableServiceClient
@@ -380,7 +385,7 @@ class EngineTransport(_Sender, HttpTransport[HttpRequest, HttpResponse]):
         """Do nothing: there is no connection."""
 
     def close(self) -> None:
-        """Do nothing: there is no connection."""
+        self._is_closed = True
 
     def __exit__(self, *args: object) -> None:
         self.close()
@@ -442,7 +447,7 @@ class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpRespo
         """Do nothing: there is no connection."""
 
     async def close(self) -> None:
-        """Do nothing: there is no connection."""
+        self._is_closed = True
 
     async def __aexit__(self, *args: object) -> None:
         await self.close()

@@ -164,7 +164,7 @@ class SetLoader:
         names = self._set.key.fields
         fields = {name: value for name, value in row.items() if name not in _KEYS or name in names}
         # An export has dates as text
-        parsed: dict[str, Any] = self._set.key.found(*keys_of(row)) or {}
+        parsed: dict[str, Any] = self._set.key.parse_or_none(*keys_of(row)) or {}
         texts = primary_layout(self._set).texts
         fields |= {name: value for name, value in parsed.items() if type(value) is date and name not in texts}
         keys = primary_keys(self._set, fields)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from collections.abc import Callable
+from itertools import chain, product
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,12 +15,19 @@ from azure.core.exceptions import AzureError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.crashing_client import Crash, Crashed, connect_crashing
+from support.crashing_client import Crash, Crashed, CrashingTransport, connect_crashing
 from support.employees import jones, rows_of
-from tablepatterns import EntitySet, InterPartitionIndex, Key, Worker
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Worker, connect
 from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
 from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
-from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
+from tablepatterns.errors import (
+    BadInput,
+    BadMessage,
+    EntityAlreadyExists,
+    EntityChanged,
+    LeaseLost,
+    TablePatternsError,
+)
 from tablepatterns.jobs import repair, verify
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.messages.envelope import Envelope
@@ -323,3 +333,64 @@ def test_strands_of_an_actor_wait_for_each_others_lock() -> None:
 
     result = explore(lambda world: [both(world)])
     assert result.exhaustive
+
+
+def documented(call: str) -> list[str]:
+    """Return the errors that the docstring of a call names, there or where it refers to."""
+    text = getattr(EntitySet, call).__doc__
+    others = re.findall(r"errors are those of `(\w+)`", text)
+    return [*re.findall(r":raises (\w+):", text), *chain.from_iterable(map(documented, others))]
+
+
+TAKEN = {"Email": "jones@contoso.com"}
+EARLIER: dict[str, Callable[[Any], Any]] = {
+    "insert": lambda staff: staff.insert(jones(**TAKEN)),
+    "replace": lambda staff: staff.replace(staff.get(Department="Sales", EmployeeId=223) | TAKEN),
+}
+LATER: dict[str, Callable[[Any, Any, dict[str, Any]], Any]] = {
+    "insert": lambda staff, old, new: staff.insert(new, retry_for=1),
+    "insert_or_replace": lambda staff, old, new: staff.insert_or_replace(new, retry_for=1),
+    "update": lambda staff, old, new: staff.update(
+        lambda each: each.update(new), Department="Sales", EmployeeId=new["EmployeeId"], retry_for=1
+    ),
+    "replace": lambda staff, old, new: staff.replace(old | new, retry_for=1),
+    "delete": lambda staff, old, new: staff.delete(old, retry_for=1),
+    "rename": lambda staff, old, new: staff.rename(old, EmployeeId=9, retry_for=1),
+}
+
+
+def error_of(call: str, staff: Any, new: dict[str, Any]) -> TablePatternsError | None:
+    old = staff.get(Department="Sales", EmployeeId=223)
+    if old is None and call in ("replace", "delete", "rename"):
+        return None
+    try:
+        LATER[call](staff, old, new)
+    except TablePatternsError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("call", LATER)
+@pytest.mark.parametrize("earlier", EARLIER)
+def test_after_a_write_that_crashed_a_call_raises_only_errors_that_it_documents(earlier: str, call: str) -> None:
+    has_crashed = True
+    for at, after, number in product(range(99), (False, True), (223, 224)):
+        if not has_crashed:
+            return
+        engine, new = Engine(), jones(EmployeeId=number, **TAKEN)
+        staff = staff_of(connect(engine), "Staff", unique)
+        if earlier != "insert":
+            staff.insert(jones())
+        try:
+            transport = CrashingTransport(engine, Crash(at, after=after))
+            EARLIER[earlier](staff_of(connect(engine, transport=transport), "Staff", unique))
+            has_crashed = False
+        except Crashed:
+            pass
+        error = error_of(call, staff, new)
+        names = {kind.__name__ for kind in type(error).__mro__}
+        assert error is None or names.intersection(documented(call)), (at, after, number)
+        engine.clock.sleep(2 * LEASE)
+        staff.process_intents()
+        # Nothing is reserved any more
+        assert not isinstance(error_of(call, staff, new), EntityChanged)

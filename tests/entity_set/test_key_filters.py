@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from tablepatterns import (
@@ -29,6 +29,7 @@ from tablepatterns import (
     QueryClass,
     Rekey,
     Ticks,
+    Traffic,
     connect,
     explain,
     parse,
@@ -118,6 +119,8 @@ class Case:
     new: Key
     entities: list[dict[str, Any]]
     where: Filter
+    values: Mapping[str, list[Any]]
+    """What each field may be."""
 
 
 @st.composite
@@ -160,9 +163,8 @@ def cases(draw: st.DrawFn) -> Case:
         return some.map(lambda each: And(*each)) | some.map(lambda each: Or(*each)) | terms.map(Not)
 
     leaves = st.sampled_from("ABCDABCDNS").flatmap(compared)
-    return Case(
-        key, near, far, new, draw(st.lists(row, max_size=8)), draw(st.recursive(leaves, combined, max_leaves=6))
-    )
+    where = draw(st.recursive(leaves, combined, max_leaves=6))
+    return Case(key, near, far, new, draw(st.lists(row, max_size=8)), where, values)
 
 
 def compare(name: str, operator_name: str, value: Any) -> Filter:
@@ -235,6 +237,32 @@ def test_each_call_returns_what_python_selects_or_rejects_the_filter(case: Case)
     else:
         assert deleted == len(whole[0])
         assert outcome(key, things.scan) == sorted({*map(key.keys_of, entities)} - {*whole[0]})
+
+
+@given(cases(), st.data())
+def test_a_condition_that_contradicts_the_range_selects_nothing_and_scans_nothing(case: Case, data: Any) -> None:
+    things, near, far, entities = stored(case)
+    via, key = data.draw(st.sampled_from([(None, case.key), (near, case.near), (far, case.far)]))
+    complete = [each for each in entities if None not in map(each.get, key.fields)]
+    assume(complete and key.partition_fields)
+    entity, count = data.draw(st.sampled_from(complete)), data.draw(st.integers(0, len(key.row_fields)))
+    known = {name: entity[name] for name in key.fields[: len(key.partition_fields) + count]}
+    name = data.draw(st.sampled_from(sorted(known)))
+    others = [value for value in case.values[name] if comparable(value) != comparable(known[name])]
+    contradiction = compare(name, "eq", data.draw(st.sampled_from(others)))
+    where = contradiction & data.draw(st.sampled_from([contradiction, prop("S") == "a", ~(prop("S") > "b")]))
+    expected: Any = []
+    try:
+        stored_filter(key, contradiction, known)
+    except BadFilter:
+        # No key can hold the other value
+        expected = BadFilter
+    with Traffic(things.account) as traffic:
+        for read in (things.range, partial(things.take, 9), things.page):
+            assert outcome(case.key, read, via, known, where=where) == expected
+        ranges = partial(entities_of, ParallelReads(things).ranges)
+        assert outcome(case.key, ranges, [known], via, where=where) == expected
+    traffic.assert_no_scans()
 
 
 def check_periods(case: Case, entities: Sequence[Mapping[str, Any]], whole: Any, expected: Expected) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.employees import rows_of
 from tablepatterns import Entity, Int64, Ticks
-from tablepatterns.entity_set.pending import Pending, combined
+from tablepatterns.entity_set.pending import Pending, combine_operations
 from tablepatterns.sdk.operation import ANY, Operation
 
 KEYS = {"PartitionKey": "p", "RowKey": "r"}
@@ -53,7 +53,7 @@ def two_writes(draw: Any) -> tuple[Row, Operation, Operation]:
 @given(writes=two_writes())
 def test_one_write_does_what_two_do_one_after_the_other(writes: Any) -> None:
     row, first, second = writes
-    both = combined(first, second)
+    both = combine_operations(first, second)
     wanted = after(after(row, first), second)
     assert (row if both is None else after(row, both)) == wanted
 
@@ -61,7 +61,7 @@ def test_one_write_does_what_two_do_one_after_the_other(writes: Any) -> None:
 @given(writes=two_writes())
 def test_one_write_is_conditional_if_one_of_the_two_is(writes: Any) -> None:
     _, first, second = writes
-    both = combined(first, second)
+    both = combine_operations(first, second)
     if both is not None and both.kind != "insert":
         assert both.etag == (ETAG if ETAG in (first.etag, second.etag) else ANY)
 

@@ -71,14 +71,19 @@ def _attribute(name: str, noun: str, hint: str) -> Any:
 
 
 def run(work: Coroutine[Any, Any, T], *accounts: Account) -> T:
-    """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts."""
-    own: dict[int, Any] = {id(account): account for account in accounts}
+    """Finish calls of patterns that are bound with `bound_async`, on accounts of one kind, and close the accounts.
+
+    Accounts in memory stay open: what declares them in this process has nothing but its connection to them.
+    """
+    to_close: dict[int, Any] = {
+        id(account): account for account in accounts if getattr(account, "engine", None) is None
+    }
 
     async def closing() -> T:
         try:
             return await work
         finally:
-            for account in own.values():
+            for account in to_close.values():
                 await settled(account.close())
 
     return finish(closing()) if is_sync(accounts[0]) else asyncio.run(closing())

@@ -268,6 +268,8 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :param retry_for: the seconds to keep retrying when others write the same rows; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises EntityChanged: another writer is writing the same entity, or crashed while it was, and holds its key in
+            a unique index; insert it again later, once the intent of that write is processed
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadProperty: the service cannot store a property
         :raises LimitExceeded: the entity, or the transaction with its derived rows, is too large
@@ -278,12 +280,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
     @writing
     async def replace(
-        self,
-        entity: Mapping[str, Any],
-        *,
-        etag: str | None = None,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
+        self, entity: Mapping[str, Any], *, etag: str | None = None, force: bool = False, retry_for: float = RETRY_FOR
     ) -> E:
         """Write a complete entity back, unless it changed since it was read; fields that it lacks are removed.
 
@@ -374,12 +371,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
     @writing
     async def delete(
-        self,
-        entity: Mapping[str, Any],
-        *,
-        etag: str | None = None,
-        force: bool = False,
-        retry_for: float = RETRY_FOR,
+        self, entity: Mapping[str, Any], *, etag: str | None = None, force: bool = False, retry_for: float = RETRY_FOR
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
 
@@ -407,13 +399,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
     @updating
     async def update(
-        self,
-        change: Modify,
-        key: K | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
+        self, change: Modify, key: K | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> E:
         """Read an entity, change it, and write it back; retry if another writer was faster.
 
@@ -435,6 +421,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
         :raises EntityNotFound: there is no such entity
         :raises TooMuchContention: another writer was faster during every attempt; the error says how many attempts, and
             for how long
+        :raises DuplicateIndexValue: another entity has the same key in an index
 
         Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
         """
@@ -442,13 +429,7 @@ class SetCalls(Modeled[Account_co, E, K], SetHooks[E]):
 
     @writing
     async def rename(
-        self,
-        entity: Entity,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
+        self, entity: Entity, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> E:
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 

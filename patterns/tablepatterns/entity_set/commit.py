@@ -258,7 +258,6 @@ async def commit(account: Account, table: Table, *writes: Write[Any], retry_for:
 
 
 def _named_table(table: Table, writes: Sequence[Write]) -> Table:
-    """Return the table wrapped to use the stored names of the writes."""
     # Not imported above, since most sets store fields under their own names
     from .named_table import NamedTable
 
@@ -405,9 +404,9 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 def join_steps(before: Step, step: Step) -> Step | None:
     """Return one step with the effect of two on the same row; None if they cancel each other out."""
-    from .pending import combined
+    from .pending import combine_operations
 
-    operation = combined(before.operation, step.operation)
+    operation = combine_operations(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 
 

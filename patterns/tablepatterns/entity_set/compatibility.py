@@ -94,7 +94,6 @@ def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derive
 def tables_of(
     table: Table, account: Account, derived: Collection[Derived], names: StoredNames | None
 ) -> Mapping[str, Table]:
-    """Return the tables of a set by name: that of its entities, and those of its derived rows."""
     tables = {table.name: table}
     for name in {derived_data.table(table.name) for derived_data in derived} - {table.name}:
         derived_table = account.table(name)

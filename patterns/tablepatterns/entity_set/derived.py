@@ -17,16 +17,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, same_value, write_ids_of
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
-from ..key.formats import DATE
+from ..key.formats import DATE, date_of
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.operation import ANY, Operation
 from ..write_id import WriteIds
@@ -130,7 +128,6 @@ class RowProfile:
 
     @property
     def table_key(self) -> Key | None:
-        """The key of the rows, if they are in a table."""
         return self.key if self.in_table else None
 
     @property
@@ -140,7 +137,6 @@ class RowProfile:
 
 
 def profile_of(derived: Derived, key: Key) -> RowProfile:
-    """Return a description of derived rows, for a design review."""
     return derived._profile(key)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -367,7 +363,9 @@ class RowLayout(NamedTuple):
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
         key_fields, include = self.key.fields, self.include
-        partition_key, row_key = keys or self.key.keys_of(_dated(self.texts, fields) if self.texts else fields)
+        partition_key, row_key = keys or self.key.keys_of(
+            _fields_with_dates(self.texts, fields) if self.texts else fields
+        )
         return {"PartitionKey": partition_key, "RowKey": row_key} | {
             name: value
             for name, value in fields.items()
@@ -409,7 +407,7 @@ class RowLayout(NamedTuple):
         """Return the same as `decode_copy`, reusing the row; the caller must not use the row afterwards."""
         if TOMBSTONE in row or (self.hides is not None and self.hides in row):
             return None
-        fields = self.key.found(row["PartitionKey"], row["RowKey"])
+        fields = self.key.parse_or_none(row["PartitionKey"], row["RowKey"])
         if fields is None:
             return None
         del row["PartitionKey"], row["RowKey"]
@@ -431,7 +429,7 @@ class RowLayout(NamedTuple):
 
 def with_dates(layout: Key, primary: Key, fields: Fields) -> Fields:
     """Return the fields of an entity with dates for the key of a derived row that it holds as text."""
-    return _dated(_texts(layout, primary), fields)
+    return _fields_with_dates(_texts(layout, primary), fields)
 
 
 def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
@@ -439,16 +437,8 @@ def _texts(layout: Key, primary: Key) -> tuple[str, ...]:
     return tuple(name for name, spec in layout.formats.items() if spec == DATE != primary.formats.get(name))
 
 
-def _dated(names: Sequence[str], fields: Fields) -> Fields:
-    return {**fields, **{name: _date(fields[name]) for name in names if name in fields}}
-
-
-def _date(value: object) -> object:
-    """Return the date of an ISO text; anything else is returned unchanged, for the key to reject."""
-    with suppress(ValueError):
-        if isinstance(value, str) and (parsed_date := date.fromisoformat(value)).isoformat() == value:
-            return parsed_date
-    return value
+def _fields_with_dates(names: Sequence[str], fields: Fields) -> Fields:
+    return {**fields, **{name: date_of(fields[name]) for name in names if name in fields}}
 
 
 def has_fields(key: Key, fields: Fields) -> bool:

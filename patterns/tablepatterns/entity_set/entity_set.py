@@ -469,8 +469,8 @@ class EntitySet(SetCalls[Account_co, E, K]):
             raise EntityNotFound(f"the entity {keys} no longer exists; it was read from an index")
         current, shape = self._primary.entity(row), reading.source.shape
         # A key does not say whether its numbers are stored in 32 bits or in 64
-        dated = with_dates(shape.key, self.key, current)
-        has_key = shape.has_row(current) and shape.key.keys_of(dated) == reading.source.key
+        index_fields = with_dates(shape.key, self.key, current)
+        has_key = shape.has_row(current) and shape.key.keys_of(index_fields) == reading.source.key
         if not has_key or not same_value(current, reading.stored, apart_from=shape.key.fields):
             raise EntityChanged(f"the entity {keys} changed since it was read from an index; read it again and retry")
         source = Source(self._primary, keys, row.etag or "", write_ids_of(row))

@@ -116,21 +116,17 @@ class Intents:
         self._derived = {derived_data.name: derived_data for derived_data in derived if derived_data.is_eventual}
         self.kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
         """The kind of the messages; it is different for each table and key."""
-        self._queue = account.queue(queue or f"{table}-intents")
+        self.queue = queue or f"{table}-intents"
+        """The name of the queue for a worker to poll."""
+        self._queue = account.queue(self.queue)
         self._seconds = seconds
 
     async def announce(self, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
-        """Send the intents of changes, each of the set of its `Intents`; see `SentIntents.send`."""
         return await SentIntents(retry_for).send(changes)
 
     async def process_all(self, account: Account, lease: int, retry_for: float) -> int:
         handle = partial(self.handle, retry_for=retry_for)
         return await process_received(account, account.queue(self.queue), self.kind, lease, handle)
-
-    @property
-    def queue(self) -> str:
-        """The name of the queue for a worker to poll."""
-        return self._queue.name
 
     def claim(self, change: Change) -> Claim | None:
         """Return the rows that a change may make stale; None if there are none."""
@@ -244,9 +240,7 @@ class Intents:
         claim_lists = list(shares(chain.from_iterable(groups), self.kind))
         for group in groups:
             if len(group) > 1 and not any(group[0] in share and group[-1] in share for share in claim_lists):
-                rule = (
-                    f"entities that pass keys of an index to each other are in one message of {MAX_MESSAGE_BYTES} bytes"
-                )
+                rule = f"entities that pass keys of an index to each other share a message of {MAX_MESSAGE_BYTES} bytes"
                 raise LimitExceeded("changes", len(group), rule, "commit fewer changes at a time")
         return claim_lists
 
@@ -358,8 +352,6 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass
 class SentIntent:
-    """An intent that was sent, with the changes that it names."""
-
     intents: Intents
     intent: Intent
     changes: dict[Keys, Change]
@@ -478,4 +470,5 @@ def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
 
 
 def _changing(row: Keys) -> EntityChanged:
-    return EntityChanged(f"another writer is changing the entity {row}; read it again and retry")
+    hint = "try again, once that write is finished or its intent is processed"
+    return EntityChanged(f"another writer has reserved a unique key for the entity {row}; {hint}")

@@ -17,7 +17,7 @@ from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .call_types import Modeled
 from .compatibility import tables_of
-from .derived import Keys, RowLayout
+from .derived import Derived, Keys, RowLayout
 from .entity_set import EntitySet
 from .hooks import Selection
 from .intents import Intents
@@ -47,13 +47,12 @@ def check_not_moved(entity_set: _AnySet, subject: str) -> None:
     check_unmoved(entity_set._identity, subject)
 
 
-def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
-    """Whether an entity was read from this set; True for a mapping that was not read from any set."""
-    return entity_set._identity.is_of(entity)
-
-
 def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
     entity_set._identity.check(entity)
+
+
+def check_own(entity_set: EntitySet[Any, Any], derived: Derived) -> None:
+    entity_set._check_own(derived)
 
 
 def primary_layout(entity_set: EntitySet[Any, Any]) -> RowLayout:

@@ -187,13 +187,11 @@ class Mappings:
                 raise BadFilter("where", name, rule, "use other properties in the filter, or filter in Python")
 
     def stored(self, names: Collection[str]) -> Sequence[str]:
-        """Return the names of the properties that these fields are decoded from."""
         for mapping in self.mappings:
             names = [stored for name in names for stored in mapping.stored(name)]
         return list(dict.fromkeys(names))
 
     def written_names(self, names: Collection[str]) -> Sequence[str]:
-        """Return the names of the properties that these fields are written to."""
         for mapping in self.mappings:
             names = [property_name for name in names for property_name in mapping.written_names(name)]
         return list(dict.fromkeys(names))

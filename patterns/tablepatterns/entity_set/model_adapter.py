@@ -62,15 +62,6 @@ class Instances:
         return len(self._entries)
 
 
-def can_be_remembered(instance: object) -> bool:
-    """Whether the class of an instance allows weak references; one with slots may not."""
-    try:
-        ref(instance)
-    except TypeError:
-        return False
-    return True
-
-
 INSTANCES: Final = Instances()
 """The instances of all sets: sets with the same identity share what they remember."""
 
@@ -102,7 +93,7 @@ class SingleModel(Generic[M]):
         _check_version(self.model, version, entity, f"{VERSION} {entity.get(VERSION)!r}")
         return self.model, version
 
-    def marked(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
+    def marked_fields(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         """Return stored fields with the property that names their class or version."""
         return fields if model.version == 1 else fields | {VERSION: model.version}
 
@@ -151,7 +142,7 @@ class SeveralModels(SingleModel[M]):
             raise UnrecognizedEntity(f"{text}; store the property, or pass a resolver that knows it", entity.key)
         return model
 
-    def marked(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
+    def marked_fields(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         mark = model.name if model.version == 1 else f"{model.name}.{model.version}"
         return fields | {self._one_of.type_property: mark}
 
@@ -189,10 +180,9 @@ class ModelAdapter(Generic[M]):
         return instance
 
     def recognized_instance(self, entity: Any) -> M | None:
-        """Return the instance of an entity that was read; None if it does not fit the model and is skipped."""
-        return self.recognized(entity, self.instance_of)
+        return self.convert_recognized(entity, self.instance_of)
 
-    def recognized(self, stored: Any, convert: Callable[[Any], T]) -> T | None:
+    def convert_recognized(self, stored: Any, convert: Callable[[Any], T]) -> T | None:
         """Convert what was read; return None if it does not fit the model and is skipped."""
         try:
             return convert(stored)
@@ -219,7 +209,7 @@ class ModelAdapter(Generic[M]):
 
     def new_fields(self, instance: object) -> dict[str, Any]:
         model = self.types.of_instance(instance)
-        return self.types.marked(model.fields(instance), model)
+        return self.types.marked_fields(model.fields(instance), model)
 
     def check(self, fields: Mapping[str, Any]) -> None:
         entity = Entity(without_none(fields))
@@ -233,14 +223,14 @@ class ModelAdapter(Generic[M]):
             rule = f"the entity is of the class {model.name}, and keeps it"
             hint = "delete it, and insert the other one under its own key, in one EntityGroupTransaction"
             raise BadInput("type", type(instance).__name__, rule, hint)
-        fields = self.types.marked(model.rewritten(entity, version, instance), model)
+        fields = self.types.marked_fields(model.rewritten(entity, version, instance), model)
         entity.clear()
         entity.update(fields)
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
         model, version = self.types.of_entity(entity)
-        fields = self.types.marked(model.upgraded(entity, version) | dict(changes), model)
+        fields = self.types.marked_fields(model.upgraded(entity, version) | dict(changes), model)
         fields = model.accepted(without_none(fields), entity)
         entity.clear()
         entity.update(fields)
@@ -256,7 +246,7 @@ class ModelAdapter(Generic[M]):
         fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
 
-    def renamed(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
+    def renamed_key_fields(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
         """Rewrite an entity for a rename, and return the changed fields of its key in their stored form."""
         self.rewrite(entity, instance)
         changes = self.model.key_fields(key)
@@ -275,7 +265,7 @@ class ModelAdapter(Generic[M]):
         # A change to None keeps what is stored
         return without_none(fields)
 
-    def remembered(self, instance: object) -> Entity:
+    def remembered_entity(self, instance: object) -> Entity:
         """Return a copy of the entity of an instance, to be written."""
         self.types.of_instance(instance)
         entity = INSTANCES.entity(instance, self.home)
@@ -283,7 +273,9 @@ class ModelAdapter(Generic[M]):
             return entity.copy()
         rule = "this instance was not read from this set or written to it, so its ETag is not known"
         hint = "read it, change that instance, and write it; or pass etag=... or force=True"
-        if not can_be_remembered(instance):
+        try:
+            ref(instance)
+        except TypeError:
             rule = "a class with slots needs one for weak references, so that its ETag can be remembered"
             hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
         key_values = tuple(getattr(instance, name, None) for name in self.home.key.fields)
@@ -293,7 +285,7 @@ class ModelAdapter(Generic[M]):
         """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
         if INSTANCES.entity(instance, self.home) is None:
             return Entity(self.new_fields(instance))
-        entity = self.remembered(instance)
+        entity = self.remembered_entity(instance)
         self.rewrite(entity, instance)
         return entity
 

@@ -85,7 +85,7 @@ class ModelLayer(SetHooks[M]):
 
     async def _keys_with(self, via: Lists, fields: Fields) -> list[Fields]:
         keys = await self.entities._keys_with(via, self._stored_key(fields, via))
-        values = [self.adapter.recognized(fields, self.adapter.model.key_values) for fields in keys]
+        values = [self.adapter.convert_recognized(fields, self.adapter.model.key_values) for fields in keys]
         return [fields for fields in values if fields is not None]
 
     async def _listed(self, via: Lists, fields: Fields, max_concurrency: int) -> list[M]:
@@ -122,7 +122,7 @@ class ModelLayer(SetHooks[M]):
 
     async def _change(self, instance: Any, changes: Fields | None, retry_for: float) -> M:
         stored_changes = None if changes is None else self.adapter.changes(changes)
-        return await self._write(self.adapter.remembered(instance), instance, stored_changes, retry_for)
+        return await self._write(self.adapter.remembered_entity(instance), instance, stored_changes, retry_for)
 
     async def _overwrite(self, instance: Any, changes: Fields | None, etag: str, retry_for: float) -> M:
         stored_changes = None if changes is None else self.adapter.changes(changes)
@@ -179,12 +179,12 @@ class ModelLayer(SetHooks[M]):
         return adapter.after_write(instances[0], entity)
 
     async def _rename(self, instance: Any, fields: Fields, retry_for: float) -> M:
-        entity = self.adapter.remembered(instance)
-        changes = self.adapter.renamed(entity, instance, fields)
+        entity = self.adapter.remembered_entity(instance)
+        changes = self.adapter.renamed_key_fields(entity, instance, fields)
         return self.adapter.instance_of(await self.entities._rename(entity, changes, retry_for))
 
     async def _remove(self, instance: Any, retry_for: float) -> None:
-        await self.entities._remove(self.adapter.remembered(instance), retry_for)
+        await self.entities._remove(self.adapter.remembered_entity(instance), retry_for)
 
     async def _remove_any(self, instance: Any, etag: str, retry_for: float) -> None:
         await self.entities._remove_any(self.adapter.key_of(instance), etag, retry_for)
@@ -199,7 +199,7 @@ class ModelLayer(SetHooks[M]):
         return replace(write, convert=partial(self.adapter.after_write, instance))
 
     def _plan_change(self, instance: Any, changes: Fields | None) -> Write[M]:
-        adapter, entity = self.adapter, self.adapter.remembered(instance)
+        adapter, entity = self.adapter, self.adapter.remembered_entity(instance)
         if changes is None:
             adapter.rewrite(entity, instance)
             return replace(self.entities._plan_change(entity, None), convert=partial(adapter.after_write, instance))
@@ -207,12 +207,14 @@ class ModelLayer(SetHooks[M]):
         return replace(self.entities._plan_change(entity, fields), convert=adapter.instance_of)
 
     def _plan_removal(self, instance: Any) -> Write[M]:
-        write = self.entities._plan_removal(self.adapter.remembered(instance))
+        write = self.entities._plan_removal(self.adapter.remembered_entity(instance))
         return replace(write, convert=lambda entity: instance)
 
     def _plan_rename(self, instance: Any, fields: Fields) -> tuple[Write[M], Write[M]]:
-        entity = self.adapter.remembered(instance)
-        deletion, insertion = self.entities._plan_rename(entity, self.adapter.renamed(entity, instance, fields))
+        entity = self.adapter.remembered_entity(instance)
+        deletion, insertion = self.entities._plan_rename(
+            entity, self.adapter.renamed_key_fields(entity, instance, fields)
+        )
         convert = self.adapter.instance_of
         return replace(deletion, convert=convert), replace(insertion, convert=convert)
 

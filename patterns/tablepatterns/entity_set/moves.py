@@ -11,8 +11,6 @@ from ..set_identity import SetIdentity
 
 
 class Move(Protocol):
-    """A move of a set to new keys."""
-
     @property
     def is_committed(self) -> bool:
         """Whether this process knows that the move is committed, so that only the new table is written."""

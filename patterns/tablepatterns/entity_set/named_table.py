@@ -75,9 +75,9 @@ class StoredNames:
         return None if select is None else [self.stored(name) for name in select]
 
 
-def named_like(table: Table, other_table: Table) -> Table:
-    """Return another table, with the stored names of the first if it has any."""
-    return NamedTable(other_table, table._names) if isinstance(table, NamedTable) else other_table
+def names_of(table: Table) -> StoredNames:
+    """Return the stored names of a table's fields; of most tables, none differs from the field's."""
+    return table._names if isinstance(table, NamedTable) else StoredNames({})
 
 
 def as_stored(table: Table, row: Entity) -> Entity:
@@ -87,16 +87,6 @@ def as_stored(table: Table, row: Entity) -> Entity:
         row.clear()
         row.update(properties)
     return row
-
-
-def with_field_names(table: Table, row: Entity) -> Entity:
-    """Rename the properties of a row that was read from another table object to field names, in place."""
-    return table._names.row(row) if isinstance(table, NamedTable) else row
-
-
-def with_stored_names(table: Table, where: Filter) -> Filter:
-    """Return a filter with the stored names of its fields, for a read through another table object."""
-    return table._names.filter(where) if isinstance(table, NamedTable) else where
 
 
 def check_unnamed(table: Table, subject: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..entity import Entity, set_write, write_ids_of
+from ..entity import Entity, entity_of_row, write_ids_of
 from ..sdk.operation import ANY, Kind, Operation
 from ..write_id import WriteIds
 from .derived import Keys
@@ -38,9 +38,8 @@ class Pending:
         if properties is None:
             self._rows[keys] = None
             return
-        row = Entity({**properties, "PartitionKey": keys[0], "RowKey": keys[1]})
-        set_write(row, etag, write_ids)
-        self._rows[keys] = row
+        row = {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
+        self._rows[keys] = entity_of_row(row.items(), etag, None, write_ids)
 
     def take(self, operation: Operation) -> None:
         row = self._rows.get(operation.key)
@@ -50,7 +49,7 @@ class Pending:
         self.put(operation.key, properties, etag, write_ids)
 
 
-def combined(first: Operation, second: Operation) -> Operation | None:
+def combine_operations(first: Operation, second: Operation) -> Operation | None:
     """Return one operation with the effect of two on a row; None if they cancel each other out.
 
     :param second: planned on the row as the first leaves it

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 from .. import limits
 from ..entity import Entity
 from ..errors import BadFilter, BadInput
-from ..filters import And, Comparison, Filter, Interval, QueryClass, comparisons, reject_scans
+from ..filters import And, Comparison, Filter, Interval, QueryClass, comparisons, key_bounds, reject_scans
+from ..filters.bounds import NO_KEY
 from ..key import KeyRange
 from ..key.ranges import Between, Prefix
 from ..retry import Overtaken
@@ -26,8 +27,6 @@ _GROWTH: Final = 4
 
 @dataclass(frozen=True)
 class Question:
-    """A query of one partition."""
-
     shape: RowLayout
     filter: Filter
     select: tuple[str, ...] | None
@@ -42,12 +41,9 @@ class Question:
         allow: QueryClass,
     ) -> Question:
         """Return the query for rows with the layout `shape` in the range that `fields` describe."""
-        bounds = range_filter(shape.key.range(fields))
-        if where is None:
-            return cls(shape, bounds, shape.selected(select))
-        where = condition(shape, where, fields)
-        check_class(bounds & where, allow)
-        return cls(shape, bounds & where, shape.selected(select))
+        keys = shape.key.range(fields)
+        own_where = None if where is None else condition(shape, where, fields)
+        return cls(shape, conditional_range(keys, own_where, allow), shape.selected(select))
 
 
 def range_filter(keys: KeyRange) -> Filter:
@@ -66,9 +62,16 @@ def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
     return KeyRange(partitions[0], reduce(Interval.__or__, [key_range.row_keys for key_range in ranges]))
 
 
-def check_class(expression: Filter, allow: QueryClass) -> None:
-    """Reject a range whose condition on properties makes it a worse class of query than allowed."""
-    reject_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
+def conditional_range(keys: KeyRange, where: Filter | None, allow: QueryClass) -> Filter:
+    """Return the filter of the rows in a range that match a condition; reject a worse class of query than allowed."""
+    bounds = range_filter(keys)
+    if where is None:
+        return bounds
+    if key_bounds(bounds & where).empty:
+        # The condition contradicts the range. No RowKey is below the empty text, so the service reads no row
+        return range_filter(KeyRange(keys.partition_key, NO_KEY))
+    reject_scans(bounds & where, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
+    return bounds & where
 
 
 def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Filter:

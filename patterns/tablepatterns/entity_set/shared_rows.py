@@ -111,7 +111,7 @@ class KeyList:
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""
         texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted(entries, key=key_order)]
-        parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
+        parts = _join_entries(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class KeyList:
         return ((first_part, row_key) if inside else (partition_key, first_part)), note
 
 
-def _filled(texts: Iterable[str]) -> Iterator[str]:
+def _join_entries(texts: Iterable[str]) -> Iterator[str]:
     """Join entries into as few texts as possible, each short enough for a property."""
     part: list[str] = []
     length = 0
@@ -256,14 +256,13 @@ class Totals(SharedRows):
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
-        totals = (self.totals_in(None), *map(self.totals_in, rows))
-        return self._sum_of(totals)
+        return self._sum_of([self.totals_in(None), *map(self.totals_in, rows)])
 
     def _sum_of(self, parts: Iterable[Sequence[int]]) -> dict[str, Any]:
         return self.as_properties([sum(column) for column in zip(*parts, strict=True)])
 
 
-async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
+async def recount_totals(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
     """Correct the totals of a partition; return the keys of the rows that were wrong.
 
     The rows are read before the entities. A write that changes an entity's numbers changes its row in the same
@@ -284,13 +283,9 @@ async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[s
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
-            await _write(table, totals, keys, rows.get(keys), total)
+            try:
+                await table.submit(merging(keys, rows.get(keys), totals.as_properties(total)))
+            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+                raise Overtaken from error
             corrected_rows.append(keys)
     return corrected_rows
-
-
-async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
-    try:
-        await table.submit(merging(keys, row, totals.as_properties(total)))
-    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        raise Overtaken from error

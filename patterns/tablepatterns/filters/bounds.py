@@ -63,7 +63,6 @@ class Interval:
         return bounds
 
     def __and__(self, other: Interval) -> Interval:
-        """Return the keys in both."""
         return max(self, other, key=Interval._start)._until(min(self, other, key=Interval._end))
 
     def __or__(self, other: Interval) -> Interval:

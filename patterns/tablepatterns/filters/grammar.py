@@ -165,7 +165,10 @@ class _Parser:
 
     def _continue(self, token: _Token) -> None:
         if token.word == ")":
-            self._close(token)
+            self._reduce(1)
+            if not self._operators:
+                raise self._error(token.end, "open the bracket first")
+            self._operators.pop()
         elif token.word in _ARITHMETIC:
             raise UnsupportedFilter(self._text, f"the service has no arithmetic: {token.word}")
         elif token.word in OPERATORS or token.word in ("and", "or"):
@@ -174,12 +177,6 @@ class _Parser:
             self._wants_operand = True
         else:
             raise self._error(token.end, "use eq, ne, gt, ge, lt, le, and, or here")
-
-    def _close(self, token: _Token) -> None:
-        self._reduce(1)
-        if not self._operators:
-            raise self._error(token.end, "open the bracket first")
-        self._operators.pop()
 
     def _reduce(self, precedence: int) -> None:
         """Apply the operators on the stack with at least this precedence."""
@@ -202,9 +199,7 @@ class _Parser:
             case _Literal(value), _Name(name):
                 return Comparison(name, cast(Operator, _MIRRORED[operator]), value)
             case _Name(name), _Name(second):
-                rule = (
-                    f"{second} without quotes is a property, and the service compares a property with a constant only"
-                )
+                rule = f"{second} without quotes is a property, and the service compares a property with a constant"
                 raise UnsupportedFilter(self._text, rule, f"write {name} {operator} '{second}' if it is a text")
             case _Literal(), _Literal():
                 rule = "both sides are constants, and the service compares a property with a constant"

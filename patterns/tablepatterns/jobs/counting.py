@@ -27,8 +27,8 @@ class Totals(dict[str, Any]):
     """Values by name; adding two of these adds the values of the same name."""
 
     def __add__(self, other: Mapping[str, Any]) -> Totals:
-        both = {name: self[name] + other[name] if name in self else other[name] for name in other}
-        return Totals({**self, **both})
+        sums = {name: self[name] + other[name] if name in self else other[name] for name in other}
+        return Totals({**self, **sums})
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ async def count(
 
     def report_rounded(report: Counts) -> None:
         if progress is not None:
-            check_has_run("progress", progress(_rounded(report)))
+            check_has_run("progress", progress(_round_sums(report)))
 
-    return _rounded(await Walk(name, readers, count_page, Counts()).run(pool, resume, report_rounded, workers, call))
+    return _round_sums(await Walk(name, readers, count_page, Counts()).run(pool, resume, report_rounded, workers, call))
 
 
 def _exact(name: str, value: Any, row: Any) -> int | Fraction:
@@ -113,8 +113,8 @@ def _exact(name: str, value: Any, row: Any) -> int | Fraction:
     return Fraction(value) if isinstance(value, float) else int(value)
 
 
-def _rounded(report: Counts) -> Counts:
-    partitions = Totals({name: _rounded(counts) for name, counts in report.partitions.items()})
+def _round_sums(report: Counts) -> Counts:
+    partitions = Totals({name: _round_sums(counts) for name, counts in report.partitions.items()})
     sums = Totals({name: _number(value) for name, value in report.sums.items()})
     return replace(report, sums=sums, partitions=partitions)
 

@@ -12,9 +12,9 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, derived_rows
+from ..entity_set.internals import adapter_or_none, check_own, derived_rows
 from ..entity_set.reconcile import DerivedRows, Finding
-from ..entity_set.shared_rows import Totals, recounted
+from ..entity_set.shared_rows import Totals, recount_totals
 from ..errors import BadDesign, BadInput, BadKey
 from ..rate_limit import Pool
 from ..recipe import Account
@@ -80,8 +80,6 @@ _LOOKS: Final = 3
 
 
 class Inspector:
-    """Compares one kind of derived data with its entities."""
-
     def __init__(self, rows: DerivedRows, derived: Derived) -> None:
         self._rows = rows
         self._derived = derived
@@ -304,7 +302,7 @@ async def recount(
 
     The other parameters are those of `backfill`. Guide: denormalization pattern.
     """
-    _check_own(entity_set, via)
+    check_own(entity_set, via)
     if via.is_eventual:
         rule = "its rows list their entities, so that each can be checked by itself"
         raise BadInput("summary", via.name, rule, "use verify, and repair")
@@ -315,7 +313,7 @@ async def recount(
         if name not in entity_set.key.partition_fields:
             rule = f"a partition is counted as a whole, by {', '.join(entity_set.key.partition_fields)}"
             raise BadKey(name, partition[name], rule, "leave it out")
-    attempt = partial(recounted, entity_set.table, entity_set.key, via, partition)
+    attempt = partial(recount_totals, entity_set.table, entity_set.key, via, partition)
     return await contended(entity_set.account, attempt, retry_for)
 
 
@@ -350,14 +348,8 @@ def _comparison(entity_set: EntitySet[Account, Any], derived: Derived, pool: Poo
     return Walk(walk_name("verify", rows, derived.name), tables, compare, Report())
 
 
-def _check_own(entity_set: EntitySet[Account, Any], derived: Derived) -> None:
-    if derived not in entity_set.derived:
-        rule = f"the set keeps {[own.name for own in entity_set.derived]}"
-        raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
-
-
 def _check_verifiable(entity_set: EntitySet[Account, Any], derived: Derived) -> None:
-    _check_own(entity_set, derived)
+    check_own(entity_set, derived)
     if not derived.is_verifiable:
         rule = "each of its rows combines several entities"
         raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")

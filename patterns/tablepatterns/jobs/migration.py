@@ -11,7 +11,6 @@ from ..entity import Entity
 from ..entity_set.derived import Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows
-from ..entity_set.model_adapter import ModelAdapter
 from ..errors import BadInput, EntityNotFound, UnrecognizedEntity
 from ..rate_limit import Pool
 from ..recipe import Account
@@ -67,17 +66,13 @@ async def migrate(
 
     Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
     """
-    adapter, rows, entities = _adapter_of(entity_set), derived_rows(entity_set), entity_set.without_model()
+    adapter, rows, entities = adapter_or_none(entity_set), derived_rows(entity_set), entity_set.without_model()
+    if adapter is None:
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
     check_not_moved(entity_set, "migrate")
     check_retry_for(retry_for)
     pool, model = Pool(entity_set.account, max_per_second, max_concurrency), adapter.model
-
-    def is_stale(row: Entity) -> bool:
-        try:
-            return adapter.version_of(row) < model.version
-        except UnrecognizedEntity as error:
-            adapter.report(error)
-            return False
 
     def upgrade(entity: Entity) -> None:
         if adapter.version_of(entity) == model.version:
@@ -99,18 +94,11 @@ async def migrate(
 
     async def rewrite_stale(page: TablePage) -> Migration:
         primary_rows = [row for row in page.rows if rows.is_primary(row)]
-        stale = [keys_of(row) for row in primary_rows if is_stale(row)]
+        versions = {keys_of(row): adapter.convert_recognized(row, adapter.version_of) for row in primary_rows}
+        stale = [keys for keys, version in versions.items() if version is not None and version < model.version]
         return Migration(len(primary_rows), sum(await pool.map(rewrite, stale)))
 
     name = walk_name("migrate", rows, f"{model.name}.{model.version}")
     call = partial(migrate, max_concurrency=max_concurrency, retry_for=retry_for)
     walk = Walk(name, [rows.primaries], rewrite_stale, Migration())
     return await walk.run(pool, resume, progress, workers, call)
-
-
-def _adapter_of(entity_set: EntitySet[Account, Any]) -> ModelAdapter[Any]:
-    adapter = adapter_or_none(entity_set)
-    if adapter is None:
-        rule = "the set has no model, so its entities have no versions"
-        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
-    return adapter

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ..edm import ordinal
 from ..entity import Entity
-from ..filters import Filter, prop
+from ..filters import Filter, Interval, prop
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.table import Page, Table
 
@@ -41,9 +41,9 @@ class SelectedRows:
     select: Sequence[str] | None = None
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        both = [condition for condition in (where, self.where) if condition is not None]
-        combined = reduce(Filter.__and__, both) if both else None
-        return await self.table.page(combined, size=size, token=token, select=self.select)
+        conditions = [condition for condition in (where, self.where) if condition is not None]
+        where = reduce(Filter.__and__, conditions) if conditions else None
+        return await self.table.page(where, size=size, token=token, select=self.select)
 
 
 class RowRange(NamedTuple):
@@ -69,12 +69,9 @@ class RowRange(NamedTuple):
     @property
     def where(self) -> Filter | None:
         """The filter for these rows; None for all rows of the table."""
-        name = prop("PartitionKey" if self.partition is None else "RowKey")
+        keys = Interval(self.after or "", lower_inclusive=self.after is None, upper=self.up_to)
         terms: list[Filter] = [] if self.partition is None else [prop("PartitionKey") == self.partition]
-        if self.after is not None:
-            terms.append(name > self.after)
-        if self.up_to is not None:
-            terms.append(name <= self.up_to)
+        terms += keys.comparisons("PartitionKey" if self.partition is None else "RowKey")
         return reduce(Filter.__and__, terms) if terms else None
 
     @property

@@ -22,8 +22,6 @@ from ..sdk.operation import Operation
 
 
 class Repairer:
-    """Repairs one kind of derived data."""
-
     def __init__(self, entity_set: EntitySet[Account, Any], derived: Derived, pool: Pool, retry_for: float) -> None:
         check_retry_for(retry_for)
         self._account = entity_set.account

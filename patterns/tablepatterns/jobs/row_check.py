@@ -70,8 +70,6 @@ async def check_rows(
 
 
 class _Checker:
-    """Looks at the rows of a set's table, one by one."""
-
     def __init__(self, entity_set: Any) -> None:
         self._rows, self._adapter = derived_rows(entity_set), adapter_or_none(entity_set)
         self._plain = entity_set.without_model()

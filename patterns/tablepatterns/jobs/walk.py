@@ -110,10 +110,7 @@ class TablePage(NamedTuple):
 async def read_pages(
     tables: Sequence[PageReader], start: Mark, size: int
 ) -> AsyncIterator[tuple[TablePage, Mark | None]]:
-    """Yield each page of some tables, with the mark of the next page (None after the last).
-
-    Cost: 1 transaction for each page.
-    """
+    """Yield each page of tables, with the mark of the next page (None after the last). Cost: 1 transaction each."""
     number, token = start.table, start.token
     while number < len(tables):
         page = await tables[number].page(None, size=min(size, MAX_PAGE_ENTITIES), token=token)
@@ -176,7 +173,6 @@ class RangeWalk(ABC, Generic[ReportT]):
         call: Call | None,
         token_of: Callable[[Mark, ReportT], str | None],
     ) -> ReportT:
-        """Let workers process the pages."""
         check_key_order(pool.account, "workers read ranges")
         if mark.token is not None or mark.table:
             rule = "it is of work without workers, whose position is not a range of keys"
@@ -234,7 +230,6 @@ class Walk(RangeWalk[ReportT]):
     nothing: ReportT
 
     async def process_pages(self, pages: AsyncIterator[TablePage]) -> ReportT:
-        """Process pages one by one, and return the sum of their reports."""
         report = self.nothing
         async for page in pages:
             report += await self.process(page)

@@ -51,9 +51,7 @@ class RangeWork(Protocol[ReportT_co]):
 
     async def process_range(
         self, rows: RowRange, page_size: int, has_time: Callable[[], bool]
-    ) -> tuple[ReportT_co, list[RowRange]]:
-        """Work on a range until time is up; return the report, and the ranges that are left."""
-        ...
+    ) -> tuple[ReportT_co, list[RowRange]]: ...
 
 
 Call = Callable[..., Any]
@@ -174,7 +172,7 @@ class Task:
     def __call__(self) -> _Outcome:
         """Do the work, in the process of the worker; errors are returned, since not every error can be sent."""
         try:
-            subject = _loaded(self.source)
+            subject = _load_source(self.source)
             if identity_of(subject.account) != self.account:
                 rule = f"it is on the account {identity_of(subject.account)}, and the job on {self.account}"
                 raise BadInput("source", type(subject).__name__, rule, "connect all processes to the same account")
@@ -196,7 +194,7 @@ async def _after_pause(subject: Any, task: Task, part: OneRange) -> None:
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(source: bytes) -> Any:
+def _load_source(source: bytes) -> Any:
     subject = pickle.loads(source)()  # noqa: S301 - written by the process that sent the task
     if getattr(subject.account, "engine", None) is not None:
         rule = "it returns a set of an account in memory, which no other process can read"
@@ -218,8 +216,10 @@ def _failure(error: BaseException) -> _Outcome:
 def _one_process() -> Executor:
     # Not forked: threads of this process may hold locks
     # Ctrl+C reaches all processes of a terminal: this one decides what ends
-    ignored = signal.SIGINT, signal.SIG_IGN
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=signal.signal, initargs=ignored)
+    ignore_interrupts = signal.SIGINT, signal.SIG_IGN
+    return ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=signal.signal, initargs=ignore_interrupts
+    )
 
 
 @dataclass

@@ -68,6 +68,10 @@ class Key(Generic[K]):
             rule = f"a key has 1 to {MAX_KEY_UNITS_LOOSE} UTF-16 code units"
             raise BadDesign("max_units", max_units, rule, "leave it out")
         self.max_units = max_units
+        self.partition_template: Final = partition_key
+        """The template of the PartitionKey."""
+        self.row_template: Final = row_key
+        """The template of the RowKey."""
         self._partition = Template.of("PartitionKey", partition_key, max_units)
         self._row = Template.of("RowKey", row_key, max_units)
         self.partition_fields: Final = tuple(field.name for field in self._partition.fields)
@@ -86,16 +90,6 @@ class Key(Generic[K]):
         if fields is not None and frozenset(names := record_fields(fields)) != self._names:
             rule = f"the templates have the fields {', '.join(self.fields)}"
             raise BadDesign(f"fields of {fields.__name__}", list(names), rule, "declare these, and no others")
-
-    @property
-    def partition_template(self) -> str:
-        """The template of the PartitionKey."""
-        return self._partition.text
-
-    @property
-    def row_template(self) -> str:
-        """The template of the RowKey."""
-        return self._row.text
 
     def format(self, fields: Mapping[str, object]) -> tuple[str, str]:
         """Return the PartitionKey and the RowKey for these values.
@@ -145,12 +139,12 @@ class Key(Generic[K]):
         >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
         False
         """
-        return self.found(partition_key, row_key) is not None
+        return self.parse_or_none(partition_key, row_key) is not None
 
-    def found(self, partition_key: str, row_key: str) -> dict[str, object] | None:
+    def parse_or_none(self, partition_key: str, row_key: str) -> dict[str, object] | None:
         """Return the values of these keys, or None if they do not match the templates.
 
-        >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").parse_or_none("Sales", "empid_000123")
         {'Department': 'Sales', 'EmployeeId': 123}
 
         :param partition_key: the entity's PartitionKey
@@ -272,7 +266,6 @@ class Key(Generic[K]):
         return self._partition.write(fields)
 
     def _known_row(self, fields: Mapping[str, object]) -> tuple[str, Sequence[Field]]:
-        """Return the known beginning of the RowKey, and the remaining fields."""
         row_prefix = self._row.head
         for position, field in enumerate(self._row.fields):
             if field.name not in fields or isinstance(fields[field.name], (Prefix, Between)):
@@ -286,7 +279,7 @@ class Key(Generic[K]):
                 raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
 
     def __repr__(self) -> str:
-        return f"Key({self._partition.text!r}, {self._row.text!r})"
+        return f"Key({self.partition_template!r}, {self.row_template!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Key) and (self._partition, self._row) == (other._partition, other._row)

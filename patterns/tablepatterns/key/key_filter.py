@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from typing import Final
 
 from ..edm import Ticks
 from ..errors import BadFilter, BadKey
 from ..filters import And, Comparison, Filter, Interval, Not, Or, comparisons, key_bounds, prefix_end
-from .formats import FORBIDDEN, Calendar, Float, Format, Text
+from .formats import FORBIDDEN, Calendar, Float, Format, Text, date_of
 from .key import Key
-from .ranges import Between, KeyRange, after_prefix
+from .ranges import Between, Ends, KeyRange, after_prefix
 from .template import Template, field_range
 
 _KEYS: Final = ("PartitionKey", "RowKey")
@@ -83,10 +82,10 @@ class _KeyFilter:
             term = pending.pop(0)
             if isinstance(term, Comparison) and (end := self._end_of_prefix(term, pending)) is not None:
                 pending.remove(end)
-                filters += self._prefixed(term, key_values)
+                filters += self._prefix_terms(term, key_values)
             else:
                 filters += self.terms(term, key_values)
-        return _tightened(filters)
+        return _intersect_ranges(filters)
 
     def _end_of_prefix(self, term: Comparison, other_terms: Sequence[Filter]) -> Comparison | None:
         """Return the other half of `startswith`, if the term is one half and keys do not sort by the field.
@@ -101,13 +100,13 @@ class _KeyFilter:
         end = Comparison(term.name, "lt", prefix_end(term.value) or "")
         return end if end in other_terms else None
 
-    def _prefixed(self, term: Comparison, key_values: Mapping[str, object]) -> list[Comparison]:
+    def _prefix_terms(self, term: Comparison, key_values: Mapping[str, object]) -> list[Comparison]:
         template, position = self._places[term.name]
         start = _start(template, position, term, key_values)
         try:
             text = start + template.fields[position].write_prefix(term.value)
         except BadKey as error:
-            raise _rejected(term, error) from error
+            raise _bad_filter(term, error) from error
         return _within(template.half, KeyRange.beginning_with("", text).row_keys)
 
     def _comparison(self, comparison: Comparison, key_values: Mapping[str, object]) -> Iterator[Filter]:
@@ -128,9 +127,12 @@ class _KeyFilter:
                     # No key holds the character, so the next one that a key may hold bounds the same keys
                     value = after_prefix(value[: bad.end()])
                     operator = "lt" if operator in ("lt", "le") else "ge"
-                keys = field_range("", start, field, _between(operator, value), last=is_last).row_keys
+                inclusive: Ends = "both" if operator in ("ge", "le") else "neither"
+                is_low = operator in ("gt", "ge")
+                bounds = Between(value, None, inclusive) if is_low else Between(None, value, inclusive)
+                keys = field_range("", start, field, bounds, last=is_last).row_keys
         except BadKey as error:
-            raise _rejected(comparison, error) from error
+            raise _bad_filter(comparison, error) from error
         inside = _within(template.half, keys)
         if operator != "ne":
             yield from inside
@@ -152,7 +154,7 @@ def _start(template: Template, position: int, comparison: Comparison, key_values
     try:
         return template.head + "".join(field.write(_value(field.format, key_values[field.name])) for field in before)
     except BadKey as error:
-        raise _rejected(comparison, error) from error
+        raise _bad_filter(comparison, error) from error
 
 
 def _value(form: Format, value: object) -> object:
@@ -164,19 +166,9 @@ def _value(form: Format, value: object) -> object:
             return value.datetime()
         case Calendar(), str():
             # A text filter has no literal for a date
-            try:
-                day = date.fromisoformat(value)
-            except ValueError:
-                return value
-            return day if day.isoformat() == value else value
+            return date_of(value)
         case _:
             return value
-
-
-def _between(operator: str, value: object) -> Between:
-    if operator in ("gt", "ge"):
-        return Between(value, None, "both" if operator == "ge" else "neither")
-    return Between(None, value, "both" if operator == "le" else "neither")
 
 
 def _within(half: str, keys: Interval) -> list[Comparison]:
@@ -184,7 +176,7 @@ def _within(half: str, keys: Interval) -> list[Comparison]:
     return keys.comparisons(half) or [Comparison(half, "ge", "")]
 
 
-def _tightened(terms: Sequence[Filter]) -> list[Filter]:
+def _intersect_ranges(terms: Sequence[Filter]) -> list[Filter]:
     """Join the ranges of each key, because a filter may make only 15 comparisons."""
     all_ranges = [
         term for term in terms if isinstance(term, Comparison) and term.name in _KEYS and term.operator != "ne"
@@ -204,7 +196,7 @@ def _junction(kind: type[And | Or], terms: Sequence[Filter]) -> Filter:
     return terms[0] if len(terms) == 1 else kind(*terms)
 
 
-def _rejected(comparison: Comparison, error: BadKey) -> BadFilter:
+def _bad_filter(comparison: Comparison, error: BadKey) -> BadFilter:
     return BadFilter("where", _text(comparison), f"{error.subject} is stored in the key, and {error.rule}", error.hint)
 
 

@@ -115,7 +115,6 @@ class Template:
 
     @classmethod
     def of(cls, half: str, text: str, max_units: int) -> Template:
-        """Parse a template, or raise BadDesign."""
         literals, formats = _split(half, text)
         if FORBIDDEN.search("".join(literals)):
             rule = "its literal text contains a character that is forbidden in keys"
@@ -141,12 +140,11 @@ class Template:
             if field.name not in values:
                 raise BadKey(field.name, MISSING, "the key needs this field", "give it a value")
             text += field.write(values[field.name])
-        return text if len(text) <= self.max_units and text.isascii() else self._sized(text)
+        return text if len(text) <= self.max_units and text.isascii() else self._check_size(text)
 
     def read(self, key: str) -> dict[str, object]:
-        """Return the values of a key, or raise BadKey if it does not match."""
         if len(key) > self.max_units or not key.isascii():
-            self._sized(key)
+            self._check_size(key)
         values: dict[str, object] = {}
         position = len(self.head)
         try:
@@ -161,7 +159,7 @@ class Template:
             raise BadKey(self.half, key, rule, "parse a key with the template that formatted it") from error
         return values
 
-    def _sized(self, key: str) -> str:
+    def _check_size(self, key: str) -> str:
         if utf16_length(key) > self.max_units:
             rule = f"a key has at most {self.max_units} UTF-16 code units, and this one has {utf16_length(key)}"
             raise BadKey(self.half, key, rule, "shorten its values")

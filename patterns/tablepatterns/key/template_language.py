@@ -28,7 +28,6 @@ class Characters:
     excludes: bool = False
 
     def meets(self, characters: Characters) -> bool:
-        """Whether a character is in both."""
         if self.excludes and characters.excludes:
             return True
         if characters.excludes:
@@ -66,7 +65,6 @@ class Automaton:
         self.add_fixed([one_of(character) for character in text])
 
     def add_fixed(self, characters: Iterable[Characters]) -> None:
-        """Add text of fixed width, given the set of each character."""
         for character_set in characters:
             state = self.end
             self._moves[state].append((character_set, self._new()))
@@ -91,7 +89,6 @@ class Automaton:
         return self.end
 
     def meets(self, automaton: Automaton) -> bool:
-        """Whether both can write the same text."""
         # The pairs of states that the same text can lead to, found from the pair of starts
         pairs = {(0, 0)}
         pending = [(0, 0)]

@@ -6,7 +6,7 @@ A message is deleted only after it was processed, or after it was copied to the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -240,22 +240,15 @@ async def _handle(handler: Handler, lease: Lease, *, is_sync: bool) -> None:
     handling: object = handler.handle(lease)
     if not isinstance(handling, Awaitable):
         raise _NotAwaitable
-    if is_sync:
-        _finish(_awaited(handling), handler.kind)
-    else:
+    if not is_sync:
         await handling
-
-
-def _finish(handling: Coroutine[Any, Any, None], kind: str) -> None:
-    """Run a handler to its end; if it waits, its message has failed, and not the worker."""
+        return
+    # Without an event loop. If the handler waits, its message has failed, and not the worker
+    steps: Any = handling.__await__()
     try:
-        handling.send(None)
+        next(steps)
     except StopIteration:
         return
-    handling.close()
-    text = f"the handler of {kind!r} waited for something that a sync account cannot await"
+    steps.close()
+    text = f"the handler of {handler.kind!r} waited for something that a sync account cannot await"
     raise StepFailed(f"{text}; await only what a recipe may await, or connect with tablepatterns.aio")
-
-
-async def _awaited(handling: Awaitable[object]) -> None:
-    await handling

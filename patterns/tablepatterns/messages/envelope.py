@@ -25,15 +25,12 @@ class Envelope:
     body: Mapping[str, Any] = field(repr=False)
 
     def text(self, *, base64: bool = False) -> str:
-        """Return the message's text, in ASCII."""
         try:
-            text = json.dumps(
-                {"v": VERSION, "kind": self.kind, "body": self.body}, allow_nan=False, separators=(",", ":")
-            )
+            message = {"v": VERSION, "kind": self.kind, "body": self.body}
+            text = json.dumps(message, allow_nan=False, separators=(",", ":"))
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadInput(
-                "body", NOT_SHOWN, f"it cannot be written as JSON ({type(error).__name__})", "use texts and numbers"
-            ) from error
+            rule = f"it cannot be written as JSON ({type(error).__name__})"
+            raise BadInput("body", NOT_SHOWN, rule, "use texts and numbers") from error
         return b64encode(text.encode()).decode() if base64 else text
 
     @classmethod
@@ -42,9 +39,8 @@ class Envelope:
             message = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
         except (ValueError, RecursionError):
             # Nesting that is too deep must not end the worker, which would receive the same message again
-            raise BadMessage(
-                "message", NOT_SHOWN, "it is neither JSON nor JSON in Base64", "check which program sent it"
-            ) from None
+            rule = "it is neither JSON nor JSON in Base64"
+            raise BadMessage("message", NOT_SHOWN, rule, "check which program sent it") from None
         fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
         kind, body = fields.get("kind"), fields.get("body")
         if fields.get("v") != VERSION or not isinstance(kind, str) or not isinstance(body, dict):

@@ -112,10 +112,7 @@ class ExternalLease(Lease):
 async def process_received(
     account: Account, queue: Queue, kind: str, seconds: int, handle: Callable[[Lease], Awaitable[None]]
 ) -> int:
-    """Process all messages of one kind that can be received now, and return how many there were.
-
-    :param seconds: the seconds that a received message stays hidden
-    """
+    """Process all messages of one kind that can be received now, for so many seconds; return how many there were."""
     processed = 0
     while True:
         since = account.now()

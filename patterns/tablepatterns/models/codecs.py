@@ -6,37 +6,22 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from enum import Enum
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
-from uuid import UUID
 
-from ..edm import Int64, Ticks
 from ..entity import as_json
 from ..errors import BadDesign, BadProperty
 from .annotations import check_whole, declared_fields
 from .scalar_codecs import (
-    BytesCodec,
+    OF_PYDANTIC,
+    SCALARS,
     Codec,
-    DateCodec,
-    DatetimeCodec,
-    DecimalCodec,
     EnumCodec,
-    FloatCodec,
-    Int64Codec,
-    IntCodec,
     LiteralCodec,
-    PlainCodec,
     SecretCodec,
     TextCodec,
-    TicksCodec,
-    TimeCodec,
-    TimedeltaCodec,
     TypeMismatch,
-    UuidCodec,
 )
 
 
@@ -145,8 +130,6 @@ class ItemsOf(Nested):
 
 
 class DictOf(Nested):
-    """A dict with str keys and values of one type."""
-
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
         self.name = f"a dict of str to {inner.name}"
@@ -178,32 +161,7 @@ def convert_part(step: str, convert: Callable[[Any], object], part: object) -> A
 Inner = Callable[[type], Codec]
 """Returns the codec of a nested dataclass."""
 
-_SCALARS: Final[dict[object, Codec]] = {
-    str: PlainCodec(str),
-    bool: PlainCodec(bool),
-    int: IntCodec(),
-    Int64: Int64Codec(),
-    float: FloatCodec(),
-    bytes: BytesCodec(),
-    UUID: UuidCodec(),
-    datetime: DatetimeCodec(),
-    Ticks: TicksCodec(),
-    date: DateCodec(),
-    time: TimeCodec(),
-    timedelta: TimedeltaCodec(),
-    **{kind: TextCodec(kind) for kind in (IPv4Address, IPv6Address, IPv4Network, IPv6Network)},
-    Decimal: DecimalCodec(),
-    list: AnyJson(list),
-    dict: AnyJson(dict),
-}
-_OF_PYDANTIC: Final[dict[str, Codec]] = {
-    "EmailStr": PlainCodec(str),
-    "AwareDatetime": DatetimeCodec(),
-    "PastDatetime": DatetimeCodec(),
-    "FutureDatetime": DatetimeCodec(),
-    "PastDate": DateCodec(),
-    "FutureDate": DateCodec(),
-}
+_TYPES: Final[Mapping[object, Codec]] = {**SCALARS, list: AnyJson(list), dict: AnyJson(dict)}
 _KNOWN: Final = (
     "str, bool, int, Int64, float, bytes, UUID, datetime, Ticks, date, time, timedelta, Decimal, an IP address, a URL, "
     "an Enum, a Literal, a dataclass, list[...], tuple[...], dict[str, ...], and any of these or None"
@@ -229,8 +187,8 @@ def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     for alias in ("__supertype__", "__value__"):
         if not isinstance(annotation, type) and hasattr(annotation, alias):
             return codec_of(field, getattr(annotation, alias), inner)
-    if get_origin(annotation) is None and annotation in _SCALARS:
-        return _SCALARS[annotation]
+    if get_origin(annotation) is None and annotation in _TYPES:
+        return _TYPES[annotation]
     if get_origin(annotation) is Literal:
         return _literal(field, get_args(annotation))
     if isinstance(annotation, type) and get_origin(annotation) is None:
@@ -244,8 +202,8 @@ def _of_class(field: str, annotation: type[Any], inner: Inner) -> Codec:
     if declared_fields(annotation) is not None:
         return inner(annotation)
     if annotation.__module__.partition(".")[0] in ("pydantic", "pydantic_core"):
-        if annotation.__name__ in _OF_PYDANTIC:
-            return _OF_PYDANTIC[annotation.__name__]
+        if annotation.__name__ in OF_PYDANTIC:
+            return OF_PYDANTIC[annotation.__name__]
         if hasattr(annotation, "get_secret_value"):
             return SecretCodec(annotation)
         if hasattr(annotation, "unicode_string"):
@@ -257,7 +215,7 @@ def _literal(field: str, values: Sequence[object]) -> Codec:
     choices = [value for value in values if value is not None]
     for kind in (str, int):
         if choices and all(type(value) is kind for value in choices):
-            codec = LiteralCodec(choices, _SCALARS[kind])
+            codec = LiteralCodec(choices, _TYPES[kind])
             return codec if len(choices) == len(values) else OptionalOf(codec)
     rule = "a Literal has values that are all str or all int"
     raise BadDesign(field, Literal[tuple(values)], rule, "use one type, or an Enum")

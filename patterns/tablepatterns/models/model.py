@@ -59,22 +59,16 @@ class Model(Generic[M]):
         self.model_class = model_class
         self.name = name or model_class.__name__
         self.upgrades = tuple(upgrades)
+        self.version = len(self.upgrades) + 1
+        """The version of new entities."""
         self._key = key
         self.record = Record(model_class) if record is None else record
+        self.members = self.record.members.keys()
         self._secret = frozenset(secret)
         self._check_names()
         self._check_secrets()
         self._days = _days(key, self.record)
         self._check_formats("key", key)
-
-    @property
-    def members(self) -> Collection[str]:
-        return self.record.members.keys()
-
-    @property
-    def version(self) -> int:
-        """The version of new entities."""
-        return len(self.upgrades) + 1
 
     def fields(self, value: object) -> dict[str, Any]:
         """Return the fields of a value as the set stores them, once its class has accepted them."""
@@ -157,6 +151,9 @@ class Model(Generic[M]):
         return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
 
     def _encoded_value(self, name: str, value: Any) -> Any:
+        codec = required(self.record.members[name].codec)
+        if isinstance(value, (Prefix, Between)) and not codec.is_sorted:
+            raise BadKey(f"{self.name}.{name}", value, _no_order(codec), "give one value, and make a call for each")
         if value is None or isinstance(value, Prefix):
             return value
         if isinstance(value, Between):
@@ -195,7 +192,7 @@ class Model(Generic[M]):
             rule = f"{codec.name} is stored as text, which the service cannot compare by value"
             raise BadFilter(subject, value, rule, "compare the instances that are read")
         if not codec.is_sorted and comparison.operator not in ("eq", "ne"):
-            raise BadFilter(subject, value, f"values of {codec.name} have no order", "use == or !=, joined with |")
+            raise BadFilter(subject, value, _no_order(codec), "use == or !=, joined with |")
         try:
             return Comparison(name, comparison.operator, _compared_value(codec, comparison.value))
         except TypeMismatch as mismatch:
@@ -219,7 +216,6 @@ class Model(Generic[M]):
         return undeclared | new | {name: before[name] for name in kept_names if not isinstance(new[name], Int64)}
 
     def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
-        """Return the fields of an entity in the current version."""
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
             fields = self._next_version(entity, number, upgrade, fields)
@@ -271,15 +267,14 @@ class Model(Generic[M]):
             codec = self.record.members[name].codec if name in self.record.members else None
             if codec is None or spec in codec.in_keys:
                 continue
-            field = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
+            field, *accepted_fields = (
+                f"{{{name}:{part}}}" if part else f"{{{name}}}" for part in (spec, *codec.in_keys)
+            )
             if not codec.in_keys:
                 rule = f"a key does not hold values of {self.name}.{name}, which is {codec.name}, in their order"
                 raise BadDesign(place, field, rule, codec.instead)
-            fields_in_keys = " or ".join(
-                f"{{{name}:{format_spec}}}" if format_spec else f"{{{name}}}" for format_spec in codec.in_keys
-            )
             rule = f"{self.name}.{name} is {codec.name}, which this format does not take"
-            raise BadDesign(place, field, rule, f"write {fields_in_keys}")
+            raise BadDesign(place, field, rule, f"write {' or '.join(accepted_fields)}")
 
     def _check_secrets(self) -> None:
         for name, member in self.record.members.items():
@@ -339,6 +334,10 @@ def _compared_value(codec: Codec, value: Any) -> Any:
         # A member that is a str or an int, as its value
         return codec.encode(codec.decode(getattr(value, "value", value)))
     return codec.encode(value)
+
+
+def _no_order(codec: Codec) -> str:
+    return f"values of {codec.name} have no order of their own, and what is stored of them may sort in another one"
 
 
 def _short(text: str) -> str:

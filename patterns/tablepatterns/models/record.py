@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 from ..errors import BadDesign
 from .annotations import Streamed, declared_fields, field_types
 from .codecs import Nested, OptionalOf, codec_of, convert_part, required
-from .scalar_codecs import BytesCodec, Codec, SecretCodec, TypeMismatch
+from .scalar_codecs import SCALARS, Codec, SecretCodec, TypeMismatch
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,18 @@ class Record:
     def encoded_field(self, name: str, value: object) -> Any:
         """Return one field as a property; a stream in place of bytes stays as it is."""
         codec = self.members[name].codec
-        if isinstance(value, Streamed) and isinstance(required(codec), BytesCodec):
+        if isinstance(value, Streamed) and required(codec) is SCALARS[bytes]:
             return value
         return convert_part(name, codec.encode, value)
 
-    def is_same(self, name: str, some: object, another: object) -> bool:
+    def is_same(self, name: str, value: object, other: object) -> bool:
         """Whether two stored forms of a field are of the same value."""
-        if some is another:
+        if value is other:
             return True
         codec = self.members[name].codec
-        one, two = codec.encode(codec.decode(some)), codec.encode(codec.decode(another))
+        stored, other_stored = codec.encode(codec.decode(value)), codec.encode(codec.decode(other))
         # NaN is not equal to itself
-        return one == two or (one != one and two != two)
+        return stored == other_stored or (stored != stored and other_stored != other_stored)
 
     def decoded(self, stored: Mapping[str, Any]) -> Any:
         """Return the value that the fields are stored of; names that the class lacks do not count.
@@ -123,8 +123,6 @@ def merge_records(records: Sequence[Record]) -> Record:
 
 
 class Part(Nested):
-    """A dataclass inside a field."""
-
     def __init__(self, record: Record) -> None:
         self._record = record
         self.name = record.record_class.__name__

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import partial
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from math import isfinite
 from typing import Any, ClassVar, Final
 from uuid import UUID
@@ -80,12 +82,14 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class PlainCodec(Codec):
-    """A type that the service stores unchanged: str, bool, bytes or UUID."""
+    """A type that the service stores unchanged: str, bool, bytes or UUID; in JSON as text, if it is given how."""
 
     instead = "use an int of 0 or 1, or a str such as the hex() of bytes"
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
+    def __init__(
+        self, kind: type, to_text: Callable[[Any], str] | None = None, parse: Callable[[str], object] | None = None
+    ) -> None:
+        self._kind, self._to_text, self._parse = kind, to_text, parse
         self.name = kind.__name__
         self.in_keys = {str: TEXT, UUID: ("uuid",)}.get(kind, ())
 
@@ -93,6 +97,12 @@ class PlainCodec(Codec):
         if not isinstance(value, self._kind) or isinstance(value, Enum):
             raise self.mismatch(value)
         return value
+
+    def to_json(self, value: object) -> object:
+        return self.encode(value) if self._to_text is None else self._to_text(self.encode(value))
+
+    def from_json(self, part: object) -> object:
+        return self.decode(part) if self._parse is None else _parse(self, part, self._parse)
 
 
 class IntCodec(Codec):
@@ -120,8 +130,6 @@ class IntCodec(Codec):
 
 
 class Int64Codec(IntCodec):
-    """An integer that is always stored as Edm.Int64."""
-
     name = "Int64"
 
     def encode(self, value: object) -> Int64:
@@ -308,8 +316,6 @@ class EnumCodec(Codec):
 
 
 class LiteralCodec(Codec):
-    """One of several values of the same type."""
-
     def __init__(self, values: Sequence[object], inner: Codec) -> None:
         self._values = values
         self.name = f"one of {', '.join(map(repr, values))}"
@@ -380,33 +386,6 @@ class SecretCodec(Codec):
         return self._kind(stored)
 
 
-class BytesCodec(PlainCodec):
-    """Bytes, in Base64 in JSON."""
-
-    def __init__(self) -> None:
-        super().__init__(bytes)
-
-    def to_json(self, value: object) -> object:
-        data = self.encode(value)
-        return base64.b64encode(data).decode() if isinstance(data, bytes) else data
-
-    def from_json(self, part: object) -> object:
-        return _parse(self, part, lambda text: base64.b64decode(text, validate=True))
-
-
-class UuidCodec(PlainCodec):
-    """A UUID, as text in JSON."""
-
-    def __init__(self) -> None:
-        super().__init__(UUID)
-
-    def to_json(self, value: object) -> object:
-        return str(self.encode(value))
-
-    def from_json(self, part: object) -> object:
-        return _parse(self, part, UUID)
-
-
 def _parse(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
     if not isinstance(text, str):
         raise codec.mismatch(text)
@@ -414,3 +393,26 @@ def _parse(codec: Codec, text: object, parse: Callable[[str], object]) -> object
         return parse(text)
     except (ValueError, InvalidOperation, binascii.Error) as error:
         raise codec.mismatch(text) from error
+
+
+SCALARS: Final[Mapping[object, Codec]] = {
+    str: PlainCodec(str),
+    bool: PlainCodec(bool),
+    int: IntCodec(),
+    Int64: Int64Codec(),
+    float: FloatCodec(),
+    bytes: PlainCodec(bytes, lambda data: base64.b64encode(data).decode(), partial(base64.b64decode, validate=True)),
+    UUID: PlainCodec(UUID, str, UUID),
+    datetime: DatetimeCodec(),
+    Ticks: TicksCodec(),
+    date: DateCodec(),
+    time: TimeCodec(),
+    timedelta: TimedeltaCodec(),
+    **{kind: TextCodec(kind) for kind in (IPv4Address, IPv6Address, IPv4Network, IPv6Network)},
+    Decimal: DecimalCodec(),
+}
+OF_PYDANTIC: Final[Mapping[str, Codec]] = {
+    "EmailStr": PlainCodec(str),
+    **dict.fromkeys(("AwareDatetime", "PastDatetime", "FutureDatetime"), DatetimeCodec()),
+    **dict.fromkeys(("PastDate", "FutureDate"), DateCodec()),
+}

@@ -406,7 +406,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         current_series: dict[str, Any] = {}
         rows: list[Entity] = []
         async for row in self.table.query(where):
-            key_values = self.rows.found(*keys_of(row))
+            key_values = self.rows.parse_or_none(*keys_of(row))
             if key_values is None:
                 continue
             series = {name: key_values[name] for name in self.key.fields}

@@ -12,8 +12,8 @@ from ..entity import Entity
 from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, as_stored, entity_of, mappings_of, primary_layout
-from ..entity_set.named_table import with_field_names, with_stored_names
-from ..entity_set.range_query import bounding_range, check_class, condition, filled_page, range_filter
+from ..entity_set.named_table import names_of
+from ..entity_set.range_query import bounding_range, condition, conditional_range, filled_page
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
 from ..key import Key, KeyRange
@@ -150,7 +150,7 @@ class EntityTypes(Pattern[Account_co]):
             if where is not None:
                 mappings_of(entity_set).check_filter(where)
                 own_condition = condition(primary_layout(entity_set), where, key_fields)
-                conditions.add(with_stored_names(entity_set.table, own_condition))
+                conditions.add(names_of(entity_set.table).filter(own_condition))
         if len(conditions) > 1:
             rule = "the sets do not store its fields in the same way: some of them in their keys, or under other names"
             raise BadFilter("where", str(where), rule, "read each set, or give the field as a keyword")
@@ -159,12 +159,8 @@ class EntityTypes(Pattern[Account_co]):
             # An entity that fits no set may be anywhere in the partition
             keys = KeyRange.beginning_with(keys.partition_key, "")
             ranges = [keys]
-        bounds = range_filter(keys)
-        if where is None:
-            return _Selection(bounds, ranges)
-        bounds = bounds & cast("Filter", conditions.pop())
-        check_class(bounds, allow)
-        return _Selection(bounds, ranges)
+        own_where = conditions.pop() if conditions else None
+        return _Selection(conditional_range(keys, own_where, allow), ranges)
 
     async def _instance(self, row: Entity) -> object | None:
         """Return the instance of a row, or its entity; None for a row of derived data."""
@@ -177,7 +173,7 @@ class EntityTypes(Pattern[Account_co]):
                 text = f"the entity {keys} fits the key of none of the sets"
                 raise UnrecognizedEntity(f"{text}; pass its set too, or update the program", keys)
             return await entity_of(_awaited(self.others), row)
-        row = with_field_names(entity_set.table, row)
+        row = names_of(entity_set.table).row(row)
         entity = await entity_of(_awaited(entity_set.without_model()), row)
         adapter = adapter_or_none(entity_set)
         if entity is None or adapter is None:

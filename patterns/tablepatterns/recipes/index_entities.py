@@ -176,12 +176,9 @@ class BlobRows:
 
     def __init__(self, account: Account, container: str, text: str) -> None:
         self._account = account
+        self.name = container
         self._blobs: Container = account.container(container)
         self._text = text
-
-    @property
-    def name(self) -> str:
-        return self._blobs.name
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
         """Read one row by its keys, or None. Cost: 1 transaction."""

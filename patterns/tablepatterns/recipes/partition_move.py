@@ -156,8 +156,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         if self._models is None:
             rule = f"it must be an entity, not {type(entity).__name__}"
             raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read from the set")
-        moving = self._models.remembered(entity)
-        return moving, self._models.renamed(moving, entity, fields)
+        moving = self._models.remembered_entity(entity)
+        return moving, self._models.renamed_key_fields(moving, entity, fields)
 
     async def handle(self, lease: Lease) -> None:
         """Complete an interrupted move; a `Worker` calls this.
@@ -290,28 +290,30 @@ class Relocation:
         if source is None or source.get(MOVING_TO) != self.route.claim:
             return await self.arrive(await self._get(self.route.goal))
         await self.lease.renew_if_due()
-        copied, is_new = await self.copy(source)
+        copy, is_new = await self.copy(source)
         await self.lease.renew_if_due()
         try:
             await self.leave(source)
         except Overtaken:
             if is_new:
-                await self._take_back(copied)
+                # Another attempt had completed the move, or the entity has changed
+                with suppress(EntityChanged, EntityNotFound):
+                    await self.entities.delete(copy)
             raise
-        return await self.arrive(copied)
+        return await self.arrive(copy)
 
     async def copy(self, source: Entity) -> tuple[Entity, bool]:
         """Return the copy, and whether this attempt inserted it."""
         try:
             return await self.entities.insert(self._copy_of(source)), True
-        except EntityAlreadyExists as refused:
-            copied = await self._get(self.route.goal)
-            if copied is None and not isinstance(refused, DuplicateIndexValue):
-                raise Overtaken from refused
-            if copied is None or not self._is_ours(copied):
+        except EntityAlreadyExists as error:
+            copy = await self._get(self.route.goal)
+            if copy is None and not isinstance(error, DuplicateIndexValue):
+                raise Overtaken from error
+            if copy is None or not self._is_ours(copy):
                 await self._give_up(source)
                 raise
-        return await self._brought_up_to_date(source, copied), False
+        return await self._update_copy(source, copy), False
 
     async def leave(self, source: Entity) -> None:
         """Delete the entity under its old key if it has not changed since it was copied."""
@@ -320,34 +322,29 @@ class Relocation:
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
-    async def arrive(self, copied: Entity | None) -> Entity | None:
+    async def arrive(self, copy: Entity | None) -> Entity | None:
         """Remove the mark from the copy."""
-        if copied is None or not self._is_ours(copied):
-            return copied
-        del copied[MOVED_FROM]
+        if copy is None or not self._is_ours(copy):
+            return copy
+        del copy[MOVED_FROM]
         with suppress(EntityNotFound):
-            return await self._replaced(copied)
+            return await self._replaced(copy)
         return None
 
-    async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
-        known_digest = copied[MOVED_FROM].partition(" ")[2]
+    async def _update_copy(self, source: Entity, copy: Entity) -> Entity:
+        known_digest = copy[MOVED_FROM].partition(" ")[2]
         if self._digest(source) != known_digest:
-            if self._digest(copied) != known_digest:
+            if self._digest(copy) != known_digest:
                 text = f"the entity {self.route.origin} was changed while it moved, and so was its copy "
                 hint = "nothing was overwritten; write what is right to the copy, or delete it"
                 raise DerivedDataMismatch(f"{text}{self.route.goal}; {hint}")
             new_copy = self._copy_of(source)
-            copied.clear()
-            copied.update(new_copy)
+            copy.clear()
+            copy.update(new_copy)
         # Written even if it is the same: its new ETag keeps the attempt that inserted it from taking it back
         with suppress(EntityNotFound):
-            return await self._replaced(copied)
+            return await self._replaced(copy)
         raise Overtaken
-
-    async def _take_back(self, copied: Entity) -> None:
-        """Delete a copy that was inserted after another attempt had completed the move, or before a change."""
-        with suppress(EntityChanged, EntityNotFound):
-            await self.entities.delete(copied)
 
     async def _give_up(self, source: Entity) -> None:
         del source[MOVING_TO]
@@ -367,8 +364,8 @@ class Relocation:
         mark = f"{self.route.id} {self._digest(source)}"
         return {**self._content(source), **self.entities.key.parse(*self.route.goal), MOVED_FROM: mark}
 
-    def _is_ours(self, copied: Entity) -> bool:
-        return str(copied.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
+    def _is_ours(self, copy: Entity) -> bool:
+        return str(copy.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
 
     def _digest(self, entity: Mapping[str, Any]) -> str:
         digest = sha256()

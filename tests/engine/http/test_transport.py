@@ -150,12 +150,17 @@ def test_a_content_that_is_no_content_is_a_type_error_and_sends_nothing(engine: 
     assert engine.ledger.totals.requests == 0
 
 
-def test_opening_and_closing_mean_nothing(engine: Engine, key: AzureNamedKeyCredential) -> None:
-    transport = EngineTransport(engine)
+def test_a_closed_transport_sends_nothing_and_others_go_on(engine: Engine, key: AzureNamedKeyCredential) -> None:
+    transport, other = EngineTransport(engine), EngineTransport(engine)
+    transport.open()
     with TableServiceClient(URL, credential=key, transport=transport) as service:
         service.create_table("Departments")
-    transport.open()
-    assert [found.name for found in service.list_tables()] == ["Departments", "Employees"]
+    requests = engine.ledger.totals.requests
+    with pytest.raises(ValueError, match="HTTP transport has already been closed"):
+        list(service.list_tables())
+    assert engine.ledger.totals.requests == requests
+    service = TableServiceClient(URL, credential=key, transport=other)
+    assert [table.name for table in service.list_tables()] == ["Departments", "Employees"]
 
 
 def test_threads_share_a_client(engine: Engine, table: TableClient) -> None:

@@ -21,9 +21,9 @@ from ...entity_set.internals import (
     adapter_or_none,
     check_not_moved,
     check_read_from,
-    is_read_from,
     mappings_of,
     primary_keys,
+    set_identity,
     stored_fields,
     stored_form,
 )
@@ -160,7 +160,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         """
         fields = stored_form(self._models, entity)
         place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
-        if not is_read_from(place, fields):
+        if not set_identity(place).is_of(fields):
             check_read_from(self.entity_set, fields)
         keys = primary_keys(self.entity_set, fields)
         return await self._send({"entity": list(keys), "back": True})

@@ -14,7 +14,7 @@ from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import check_not_moved
 from ...entity_set.mapping import Fields
-from ...entity_set.named_table import named_like
+from ...entity_set.named_table import names_of
 from ...errors import DecryptionFailed, EntityNotFound
 from ...jobs.ranges import PageReader, SelectedRows
 from ...jobs.walk import Mark, TablePage, Walk, WalkReport, read_pages
@@ -147,7 +147,7 @@ class KeyRotation(Pattern[Account_co]):
         """Return readers of what a rotation needs of the rows in some tables."""
         selected = self._rows.selected(self._names())
         own = self._rows.table
-        return [SelectedRows(named_like(own, self.account.table(name)), select=selected) for name in tables]
+        return [SelectedRows(names_of(own).named(self.account.table(name)), select=selected) for name in tables]
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
         """Return the encrypted properties and header of each row, or of all parts of each wide entity."""

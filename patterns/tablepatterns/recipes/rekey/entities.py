@@ -14,7 +14,7 @@ from ...entity_set.commit import E, Reading
 from ...entity_set.derived import Derived, Fields, RowLayout
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.hooks import Selection, existing
-from ...entity_set.internals import is_read_from
+from ...entity_set.internals import set_identity
 from ...entity_set.model_adapter import ModelAdapter
 from ...entity_set.model_layer import ModelLayer
 from ...entity_set.shared_rows import Lists, Totals
@@ -358,7 +358,7 @@ class RekeyedEntities(SetCalls[Account_co, E]):
         if not read.is_copy:
             current = entity.copy()
             remember(current, read.inner)
-            if is_read_from(primary, current):
+            if set_identity(primary).is_of(current):
                 return current
             text = f"the table was cut over or rolled back since the entity {entity.key} was read; read it again"
             raise EntityChanged(text)
