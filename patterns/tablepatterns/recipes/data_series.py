@@ -154,10 +154,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             declared_rows(account).add([RowKind(("table", table.lower()), self.rows, owner, description)])
         self._names = tuple(f"{prefix}{number:0{len(str(points - 1))}d}" for number in range(points))
 
-    @property
-    def location(self) -> str:
-        return f"table {self.table.name}"
-
     def _set_profile(self) -> SetProfile | None:
         settings = {"points": self.points, "name": self.prefix, "of": self.value_type.__name__, "split": self.split}
         return SetProfile("data_series", self.table.name, self.key, settings)
