@@ -126,18 +126,18 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         :raises EntityNotFound: it does not exist any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
         """
-        moving, changes = self._moving(entity, fields_of(key, fields))
-        route = self._route(moving, changes)
-        self.entity_set.replacing(moving)
+        moving_entity, changes = self._moving(entity, fields_of(key, fields))
+        route = self._route(moving_entity, changes)
+        self.entity_set.replacing(moving_entity)
         body = {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
         lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
         # An entity that was read with the mark is read again: a worker may have completed its move since
-        is_new = moving.get(MOVING_TO) != route.claim
+        is_new = moving_entity.get(MOVING_TO) != route.claim
         if is_new:
-            await self._claim(moving, route, lease, retry_for)
+            await self._claim(moving_entity, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
         try:
-            moved_entity = await self._relocated(relocation, moving if is_new else None, retry_for)
+            moved_entity = await self._relocated(relocation, moving_entity if is_new else None, retry_for)
         except EntityAlreadyExists:
             await lease.complete()
             raise
@@ -156,8 +156,8 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         if self._models is None:
             rule = f"it must be an entity, not {type(entity).__name__}"
             raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read from the set")
-        moving = self._models.remembered(entity)
-        return moving, self._models.renamed(moving, entity, fields)
+        moving_entity = self._models.remembered(entity)
+        return moving_entity, self._models.renamed(moving_entity, entity, fields)
 
     async def handle(self, lease: Lease) -> None:
         """Complete an interrupted move; a `Worker` calls this.
@@ -290,28 +290,28 @@ class Relocation:
         if source is None or source.get(MOVING_TO) != self.route.claim:
             return await self.arrive(await self._get(self.route.goal))
         await self.lease.renew_if_due()
-        copied, is_new = await self.copy(source)
+        copied_entity, is_new = await self.copy(source)
         await self.lease.renew_if_due()
         try:
             await self.leave(source)
         except Overtaken:
             if is_new:
-                await self._take_back(copied)
+                await self._take_back(copied_entity)
             raise
-        return await self.arrive(copied)
+        return await self.arrive(copied_entity)
 
     async def copy(self, source: Entity) -> tuple[Entity, bool]:
         """Return the copy, and whether this attempt inserted it."""
         try:
             return await self.entities.insert(self._copy_of(source)), True
         except EntityAlreadyExists as refused:
-            copied = await self._get(self.route.goal)
-            if copied is None and not isinstance(refused, DuplicateIndexValue):
+            copied_entity = await self._get(self.route.goal)
+            if copied_entity is None and not isinstance(refused, DuplicateIndexValue):
                 raise Overtaken from refused
-            if copied is None or not self._is_ours(copied):
+            if copied_entity is None or not self._is_ours(copied_entity):
                 await self._give_up(source)
                 raise
-        return await self._brought_up_to_date(source, copied), False
+        return await self._brought_up_to_date(source, copied_entity), False
 
     async def leave(self, source: Entity) -> None:
         """Delete the entity under its old key if it has not changed since it was copied."""
@@ -320,34 +320,34 @@ class Relocation:
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
-    async def arrive(self, copied: Entity | None) -> Entity | None:
+    async def arrive(self, copied_entity: Entity | None) -> Entity | None:
         """Remove the mark from the copy."""
-        if copied is None or not self._is_ours(copied):
-            return copied
-        del copied[MOVED_FROM]
+        if copied_entity is None or not self._is_ours(copied_entity):
+            return copied_entity
+        del copied_entity[MOVED_FROM]
         with suppress(EntityNotFound):
-            return await self._replaced(copied)
+            return await self._replaced(copied_entity)
         return None
 
-    async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
-        known_digest = copied[MOVED_FROM].partition(" ")[2]
+    async def _brought_up_to_date(self, source: Entity, copied_entity: Entity) -> Entity:
+        known_digest = copied_entity[MOVED_FROM].partition(" ")[2]
         if self._digest(source) != known_digest:
-            if self._digest(copied) != known_digest:
+            if self._digest(copied_entity) != known_digest:
                 text = f"the entity {self.route.origin} was changed while it moved, and so was its copy "
                 hint = "nothing was overwritten; write what is right to the copy, or delete it"
                 raise DerivedDataMismatch(f"{text}{self.route.goal}; {hint}")
             new_copy = self._copy_of(source)
-            copied.clear()
-            copied.update(new_copy)
+            copied_entity.clear()
+            copied_entity.update(new_copy)
         # Written even if it is the same: its new ETag keeps the attempt that inserted it from taking it back
         with suppress(EntityNotFound):
-            return await self._replaced(copied)
+            return await self._replaced(copied_entity)
         raise Overtaken
 
-    async def _take_back(self, copied: Entity) -> None:
+    async def _take_back(self, copied_entity: Entity) -> None:
         """Delete a copy that was inserted after another attempt had completed the move, or before a change."""
         with suppress(EntityChanged, EntityNotFound):
-            await self.entities.delete(copied)
+            await self.entities.delete(copied_entity)
 
     async def _give_up(self, source: Entity) -> None:
         del source[MOVING_TO]
@@ -367,8 +367,8 @@ class Relocation:
         mark = f"{self.route.id} {self._digest(source)}"
         return {**self._content(source), **self.entities.key.parse(*self.route.goal), MOVED_FROM: mark}
 
-    def _is_ours(self, copied: Entity) -> bool:
-        return str(copied.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
+    def _is_ours(self, copied_entity: Entity) -> bool:
+        return str(copied_entity.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
 
     def _digest(self, entity: Mapping[str, Any]) -> str:
         digest = sha256()

@@ -354,10 +354,7 @@ class SpreadTable(Table):
 
 
 class Buckets:
-    """Compute an entity's bucket from the values of some key fields.
-
-    Programs in other languages: format each value as in the key, join them with NUL, encode as UTF-8, and take SHA-256.
-    The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
+    """Compute an entity's bucket from the values of some key fields, as docs/patterns/partition_spread.md tells.
 
     >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
     >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})
