@@ -175,6 +175,7 @@ class EncryptedProperties(PropertyMapping):
     Guide: encrypting table data (client side).
     """
 
+    name: ClassVar[str] = "encrypted properties"
     order: ClassVar[int] = 1
     declared_by: ClassVar[type[StoredBy] | None] = Encrypted
     allows_merge: ClassVar[bool] = False
@@ -221,10 +222,6 @@ class EncryptedProperties(PropertyMapping):
             raise BadDesign("blind", name, "it is not encrypted, so it can be queried directly", "omit it")
         for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):
             raise BadDesign("blind", name, "the name is reserved", "use another name for the hash")
-
-    @property
-    def name(self) -> str:
-        return "encrypted properties"
 
     @property
     def fields(self) -> Collection[str]:

@@ -92,6 +92,7 @@ class LargeProperties(PropertyMapping):
     Guide: large entities pattern.
     """
 
+    name: ClassVar[str] = "large properties"
     order: ClassVar[int] = 2
     declared_by: ClassVar[type[StoredBy] | None] = Large
 
@@ -111,10 +112,6 @@ class LargeProperties(PropertyMapping):
         if not self.needs_model:
             return self
         return LargeProperties(annotated(model, Large), container=self.container, above=self.above)
-
-    @property
-    def name(self) -> str:
-        return "large properties"
 
     @property
     def fields(self) -> Collection[str]:

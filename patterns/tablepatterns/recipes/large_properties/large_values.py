@@ -18,7 +18,7 @@ from ...entity_set.internals import adapter_or_none, check_read_from, stored_for
 from ...errors import BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...filters import Filter
 from ...jobs.walk import TablePage, Walk, WalkReport
-from ...jobs.workers import Workers
+from ...jobs.workers import Workers, call_method
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT, BlobFacts
@@ -111,7 +111,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        self.large = mapping_of(entity_set, LargeProperties, "large properties")
+        self.large = mapping_of(entity_set, LargeProperties)
         self.entity_set = entity_set.without_model()
         self._models = adapter_or_none(entity_set)
         self.container = self.account.container(self.large.container)
@@ -186,7 +186,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         readers = [_BatchReader(partial(self._batches, share, shares)) for share in range(shares)]
         where = f"{self._rows.table.name.lower()} {self.large.container}"
         name = f"collect orphans {where} {sorted(self.large.fields)} {shares}"
-        call = partial(_collect_orphans, grace=grace, max_concurrency=max_concurrency)
+        options = {"grace": grace, "max_concurrency": max_concurrency}
+        call = partial(call_method, name="collect_orphans", of=LargePropertyStore, **options)
         return await Walk(name, readers, collect, CollectionReport()).run(pool, resume, progress, workers, call)
 
     @recipe
@@ -402,8 +403,3 @@ class _BatchReader:
         batch = await anext(self._batches, None)
         self._last = None if batch is None else batch.last
         return Page(() if batch is None else (batch,), self._last)
-
-
-def _collect_orphans(entity_set: Any, *, grace: timedelta, **options: Any) -> Any:
-    """Collect in another process, which has its own set."""
-    return LargePropertyStore(entity_set).collect_orphans(grace=grace, **options)

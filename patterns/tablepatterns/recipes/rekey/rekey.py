@@ -20,7 +20,7 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, se
 from ...entity_set.moves import declare_move
 from ...errors import BadInput, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
-from ...jobs.workers import Call, OneRange, Workers
+from ...jobs.workers import Call, OneRange, Workers, call_method
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
@@ -158,7 +158,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        call = partial(_part, work="copy", max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(call_method, name="copy", max_concurrency=max_concurrency, retry_for=retry_for)
         return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
@@ -186,7 +186,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         The other parameters and errors are those of `copy`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
-        call = partial(_part, work="verify", max_concurrency=max_concurrency)
+        call = partial(call_method, name="verify", max_concurrency=max_concurrency)
         return await self._compare(pool, resume, progress, shared, call)
 
     @recipe
@@ -217,7 +217,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
-        call = partial(_part, work="repair", max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(call_method, name="repair", max_concurrency=max_concurrency, retry_for=retry_for)
 
         async def correct(report: RekeyReport) -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -518,8 +518,3 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if not state.is_verified:
             text = "the tables are not verified to be equal, or a write since could not be copied"
             raise RekeyNotReady(f"{text}; run verify until it finds no difference")
-
-
-def _part(move: Any, work: str, **options: Any) -> Any:
-    """Do a part of some work in another process, which has its own object."""
-    return getattr(move, work)(**options)
