@@ -69,7 +69,7 @@ class TablePatternsError(AzureError):
 
 
 @contextmanager
-def locating(location: str) -> Generator[None, None, None]:
+def locating(location: str | None) -> Generator[None, None, None]:
     """Add a location to the errors of a block."""
     try:
         yield

@@ -200,7 +200,10 @@ class Pattern(Generic[Account_co]):
 
     @property
     def location(self) -> str | None:
-        """The table in errors: that of the first part that has one."""
+        """The table in errors: its own, or that of the first part that has one."""
+        table = getattr(self, "table", None)
+        if table is not None:
+            return f"table {table.name}"
         for name, part in vars(self).items():
             if name != "_inner" and isinstance(part, Pattern) and part.location:
                 return part.location

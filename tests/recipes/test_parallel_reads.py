@@ -37,7 +37,7 @@ async def test_several_partitions_are_read_at_once_in_the_order_asked_for(storag
     assert found.failed == []
     assert found.all_or_raise() == found.entities
     assert [len(read.entities) for read in found.reads] == [2, 2, 2, 0]
-    assert [read.asked["Department"] for read in found.reads] == [*DEPARTMENTS, "Nowhere"]
+    assert [read.fields["Department"] for read in found.reads] == [*DEPARTMENTS, "Nowhere"]
 
 
 async def test_ranges_indexes_conditions_and_projections_are_those_of_the_set(storage: Any, table_name: str) -> None:
@@ -64,11 +64,11 @@ async def test_a_partition_that_fails_leaves_the_results_of_the_others(
         found = await reads.ranges(ALL)
     assert [each["Department"] for each in found.entities] == ["Sales", "Sales", "Finance", "Finance"]
     (failed,) = found.failed
-    assert (failed.asked, failed.entities) == ({"Department": "Marketing"}, ())
+    assert (failed.fields, failed.entities) == ({"Department": "Marketing"}, ())
     assert isinstance(failed.error, ServiceRequestError)
     with pytest.raises(ServiceRequestError):
         found.all_or_raise()
-    again = await reads.ranges(read.asked for read in found.failed)
+    again = await reads.ranges(read.fields for read in found.failed)
     assert [each["Department"] for each in again.all_or_raise()] == ["Marketing", "Marketing"]
 
 
@@ -80,7 +80,7 @@ async def test_a_partition_that_fails_on_its_second_page_is_not_taken_for_whole(
     with small.faults.refuse_connection(partition="Sales", after=1):
         found = await reads.ranges(ALL)
     assert [len(read.entities) for read in found.reads] == [0, 5, 5]
-    assert [read.asked for read in found.failed] == [{"Department": "Sales"}]
+    assert [read.fields for read in found.failed] == [{"Department": "Sales"}]
 
 
 @pytest.mark.guide("G-358")
@@ -90,7 +90,7 @@ async def test_an_entity_that_cannot_be_read_leaves_the_others(storage: Any, eng
     with engine.faults.refuse_connection(partition="Finance"):
         found = await reads.points(asked)
     assert [each["Department"] for each in found.entities] == ["Sales", "Marketing"]
-    assert [read.asked for read in found.failed] == asked[4:]
+    assert [read.fields for read in found.failed] == asked[4:]
     assert [len(read.entities) for read in found.reads] == [1, 0, 1, 0, 0, 0]
 
 

@@ -288,7 +288,7 @@ async def do_not_wait(self: Any, longest: float) -> bool:
 
 async def switch_without_pause(self: Any, during: Phase, after: Phase) -> Any:
     state = await self._writer.read_state()
-    await self._drained(self._writer.max_pause)
+    await self._drained(self._writer.timing.max_pause)
     return await self._status(await self._change(state, after))
 
 

@@ -32,12 +32,12 @@ def main(storage: Storage) -> None:
         gathered = reads.ranges([{"Department": name} for name in DEPARTMENTS])
     print(len(gathered.entities), "by", len(traffic.requests), "requests")
     for read in gathered.reads:
-        print(" ", read.asked["Department"], len(read.entities), read.error)
+        print(" ", read.fields["Department"], len(read.entities), read.error)
 
     # -- points
     wanted = [{"Department": name, "EmployeeId": 49} for name in ("Sales", "Ops")]
     for read in reads.points(wanted).reads:
-        print(read.asked["Department"], len(read.entities))
+        print(read.fields["Department"], len(read.entities))
 
     # -- hash
     users = [f"user{number}" for number in range(1000)]

@@ -208,11 +208,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         check_retry_for(retry_for)
         return await self.reconciler().process_all(self.account, lease, retry_for)
 
-    @property
-    def location(self) -> str:
-        """The table, for error messages."""
-        return f"table {self.table.name}"
-
     async def _one(self, selection: Selection) -> E | None:
         shape = self._primary if selection.via is None else self._shape(selection.via)
         row = await self._table(shape).get(*shape.key.format(selection.fields))

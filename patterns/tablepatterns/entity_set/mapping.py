@@ -61,6 +61,8 @@ class Encoded:
 class PropertyMapping(ABC):
     """A way to encode fields. It has no account, so sets may share one object."""
 
+    name: ClassVar[str]
+    """The name that errors use."""
     order: ClassVar[int]
     """Mappings of a lower order encode first, and decode last."""
     allows_merge: ClassVar[bool] = True
@@ -71,11 +73,6 @@ class PropertyMapping(ABC):
     """The annotation with which a model declares its fields."""
     keeps_secret: ClassVar[bool] = False
     """Whether errors must not show the values of its fields."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name that errors use."""
 
     @property
     @abstractmethod

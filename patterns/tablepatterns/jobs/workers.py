@@ -58,6 +58,11 @@ Call = Callable[..., Any]
 """Does the work on the object of `source`, with the keywords `workers` and `max_per_second`; it can be pickled."""
 
 
+def call_method(source: Any, *, name: str, of: Callable[[Any], Any] | None = None, **options: Any) -> Any:
+    """Do the work of a method in another process: of its source, or of what `of` makes of that."""
+    return getattr(source if of is None else of(source), name)(**options)
+
+
 class Workers:
     """Run a job in parallel: in threads or tasks of this process, in processes, or on a cluster.
 

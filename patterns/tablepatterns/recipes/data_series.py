@@ -154,10 +154,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             declared_rows(account).add([RowKind(("table", table.lower()), self.rows, owner, description)])
         self._names = tuple(f"{prefix}{number:0{len(str(points - 1))}d}" for number in range(points))
 
-    @property
-    def location(self) -> str:
-        return f"table {self.table.name}"
-
     def _set_profile(self) -> SetProfile | None:
         settings = {"points": self.points, "name": self.prefix, "of": self.value_type.__name__, "split": self.split}
         return SetProfile("data_series", self.table.name, self.key, settings)
@@ -241,12 +237,12 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         row_key = row_key_of(self._row_of(slot))
 
         async def attempt() -> V:
-            stored = await self.table.get(partition_key, row_key, select=_selected([name]))
-            before: Any = _converted(kind, name, stored.get(name, 0) if stored else 0)
+            stored_row = await self.table.get(partition_key, row_key, select=_selected([name]))
+            before: Any = _converted(kind, name, stored_row.get(name, 0) if stored_row else 0)
             value = _converted(kind, name, before + more)
             row = {"PartitionKey": partition_key, "RowKey": row_key, name: value}
             try:
-                await self.table.submit(_conditional("merge", row, stored))
+                await self.table.submit(_conditional("merge", row, stored_row))
             except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
                 raise Overtaken from error
             return value
@@ -475,9 +471,9 @@ def _slots_and_key(arguments: Sequence[int | Mapping[str, Any]]) -> tuple[list[i
     return [cast("int", slot) for slot in (slots if key is not None else arguments)], key
 
 
-def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], stored: Entity | None) -> Operation:
+def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], stored_row: Entity | None) -> Operation:
     """Return a write that fails if the row has changed since it was read, or exists if it did not."""
-    if stored is None:
+    if stored_row is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace
-    return replace(make(row, stored.etag or ""), write_ids=write_ids_of(stored))
+    return replace(make(row, stored_row.etag or ""), write_ids=write_ids_of(stored_row))

@@ -200,9 +200,9 @@ class FilledCopies(LookedUpFields):
             raise BadDesign(
                 self.name, key, f"the copies are in entities with the key {self._copies.key}", "use that key"
             )
-        expected = self._copies.table(self._source.table.name)
-        if table.lower() != expected.lower():
-            raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
+        expected_table = self._copies.table(self._source.table.name)
+        if table.lower() != expected_table.lower():
+            raise BadDesign(self.name, table, f"the copies are in {expected_table!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
         if change.new is None:

@@ -45,10 +45,6 @@ class EntityGroupTransaction(Pattern[Account_co]):
         super().__init__(account)
         self.table = account.table(table)
 
-    @property
-    def location(self) -> str:
-        return f"table {self.table.name}"
-
     @recipe
     async def commit(self, *changes: Write[E], retry_for: float = RETRY_FOR) -> list[E]:
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from itertools import compress
 from typing import Any, Generic, TypeVar, cast
 
@@ -74,7 +74,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
         self.expires = expires
         self.whole_table = whole_table
         self.max_concurrency = max_concurrency
-        self._cache = _Cache(capacity)
+        self._cache = _Cache(capacity, expires or timedelta.max)
         self._lock = new_lock(entity_set.account)
 
     @recipe
@@ -139,67 +139,61 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
     async def _entities_by_key(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._lock:
             now, version = self.account.now(), self._cache.version
-            until = self._until(now)
             if self.whole_table and not self._cache.is_complete(now):
                 rows = [row async for row in self.entity_set.scan()]
                 everything = {primary_keys(self.entity_set, row): row for row in rows}
-                self._cache.put_all(everything, until, version)
+                self._cache.put_all(everything, now, version)
                 return {keys: everything.get(keys) for keys in fields_by_key}
             if self.whole_table:
                 return {keys: self._cache.get(keys, now) for keys in fields_by_key}
-            missing = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
-            fresh = await self.entity_set.get_many(
-                [fields_by_key[keys] for keys in missing], max_concurrency=self.max_concurrency
+            missing_keys = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
+            fresh_entities = await self.entity_set.get_many(
+                [fields_by_key[keys] for keys in missing_keys], max_concurrency=self.max_concurrency
             )
-            read = dict(zip(missing, fresh, strict=True))
+            read = dict(zip(missing_keys, fresh_entities, strict=True))
             # Before `put`, which may drop entities that are asked for
             entities = {keys: read[keys] if keys in read else self._cache.get(keys, now) for keys in fields_by_key}
-            self._cache.put(read, until, version)
+            self._cache.put(read, now, version)
             return entities
-
-    def _until(self, now: datetime) -> datetime:
-        try:
-            return now + (self.expires or timedelta.max)
-        except OverflowError:
-            return datetime.max.replace(tzinfo=timezone.utc)
 
 
 class _Cache:
-    """The cached entities and when they expire. Removing a key takes precedence over concurrent reads of it."""
+    """The cached entities and when they were read. Removing a key takes precedence over concurrent reads of it."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, expires: timedelta) -> None:
         self._capacity = capacity
+        self._expires = expires
         self._rows: dict[Keys, tuple[Entity | None, datetime]] = {}
-        self._whole_until: datetime | None = None
+        self._whole_since: datetime | None = None
         self.version = 0
 
     def is_fresh(self, keys: Keys, now: datetime) -> bool:
-        return keys in self._rows and now < self._rows[keys][1]
+        return keys in self._rows and now - self._rows[keys][1] < self._expires
 
     def get(self, keys: Keys, now: datetime) -> Entity | None:
         return self._rows[keys][0] if self.is_fresh(keys, now) else None
 
     def is_complete(self, now: datetime) -> bool:
-        return self._whole_until is not None and now < self._whole_until
+        return self._whole_since is not None and now - self._whole_since < self._expires
 
-    def put(self, read: Mapping[Keys, Entity | None], until: datetime, version: int) -> None:
+    def put(self, entities: Mapping[Keys, Entity | None], since: datetime, version: int) -> None:
         if version != self.version:
             return
-        for keys, entity in read.items():
+        for keys, entity in entities.items():
             self._rows.pop(keys, None)
-            self._rows[keys] = (entity, until)
+            self._rows[keys] = (entity, since)
         while len(self._rows) > self._capacity:
             del self._rows[next(iter(self._rows))]
 
-    def put_all(self, read: Mapping[Keys, Entity], until: datetime, version: int) -> None:
+    def put_all(self, entities: Mapping[Keys, Entity], since: datetime, version: int) -> None:
         if version == self.version:
-            self._rows = {keys: (entity, until) for keys, entity in read.items()}
-            self._whole_until = until
+            self._rows = {keys: (entity, since) for keys, entity in entities.items()}
+            self._whole_since = since
 
     def drop(self, keys: Keys | None) -> None:
         self.version += 1
         if keys is None:
-            self._rows, self._whole_until = {}, None
+            self._rows, self._whole_since = {}, None
         else:
             self._rows.pop(keys, None)
 

@@ -103,8 +103,8 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
             raise BadDesign("by", field, f"the parents have the key {parents.key}", "name fields of that key")
         key = children.key if via is None else via.key
         parent_fields = set(self.names.values())
-        if missing := [name for name in key.partition_fields if name not in parent_fields]:
-            rule = f"the parent's key does not have {missing}, so its children could be in any partition"
+        if missing_fields := [name for name in key.partition_fields if name not in parent_fields]:
+            rule = f"the parent's key does not have {missing_fields}, so its children could be in any partition"
             raise BadDesign("children", key, rule, "use an index whose PartitionKey is made of the parent's key fields")
         if absent := parent_fields.difference(key.fields):
             rule = f"{sorted(absent)} are not in this key, so the children of one parent are not one range"
@@ -162,8 +162,8 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
         async def children() -> list[Any]:
             return [entity async for entity in self.children_of(key_fields)]
 
-        (parent,), belonging = await self.account.gather(parents(), children(), independent=True)
-        return Family(parent, tuple(belonging))
+        (parent,), child_entities = await self.account.gather(parents(), children(), independent=True)
+        return Family(parent, tuple(child_entities))
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,7 @@ class SharedFields(Pattern[Account_co]):
     Changed(entities=2, written=2, token=None)
 
     Consistency: `change` writes chunks, one entity group transaction each, on condition of the ETags that it read.
-    While it runs, readers see old values in some children. Running it again is safe. It does not see children that
-    others insert with the old values while it runs: update the writers first.
+    While it runs, readers see old values in some children. Running it again is safe. Update the writers first.
 
     Cost: 2 storage transactions for each 100 children, more if much is derived from them.
 

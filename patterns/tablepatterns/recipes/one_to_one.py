@@ -108,15 +108,15 @@ class OneToOne(Pattern[Account_co]):
         """
         names, keys = self._names_and_keys(first, second)
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
-        linked = [
+        linked_sides = [
             (owner, entity) for owner, entity, partner_key in sides if tuple(map(entity.get, names)) == partner_key
         ]
-        if not linked:
+        if not linked_sides:
             raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both again")
-        for _, entity in linked:
+        for _, entity in linked_sides:
             entity.update(dict.fromkeys(names))
-        if len(linked) == 1:
-            ((owner, entity),) = linked
+        if len(linked_sides) == 1:
+            ((owner, entity),) = linked_sides
             await owner.replace(entity, retry_for=retry_for)
         else:
             await self._write(first, second, retry_for)

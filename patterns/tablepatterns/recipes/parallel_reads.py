@@ -24,12 +24,12 @@ from ..recipe import Account, Account_co, Pattern, recipe
 class Read(Generic[E]):
     """The result of one of several reads.
 
-    :param asked: the fields that were requested
+    :param fields: the fields of the range or the key that was read
     :param entities: what was found; empty if the read failed, even if a part was read
     :param error: why it failed, or None
     """
 
-    asked: Mapping[str, Any]
+    fields: Mapping[str, Any]
     entities: tuple[E, ...]
     error: AzureError | None
 
@@ -50,7 +50,7 @@ class ParallelResult(Generic[E]):
 
     @property
     def failed(self) -> list[Read[E]]:
-        """The reads that failed; to retry one, pass its `asked` again."""
+        """The reads that failed; to retry one, pass its `fields` again."""
         return [read for read in self.reads if read.error is not None]
 
     def all_or_raise(self) -> list[E]:

@@ -126,18 +126,18 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         :raises EntityNotFound: it does not exist any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
         """
-        moving, changes = self._moving(entity, fields_of(key, fields))
-        route = self._route(moving, changes)
-        self.entity_set.replacing(moving)
+        moving_entity, changes = self._moving(entity, fields_of(key, fields))
+        route = self._route(moving_entity, changes)
+        self.entity_set.replacing(moving_entity)
         body = {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
         lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
         # An entity that was read with the mark is read again: a worker may have completed its move since
-        is_new = moving.get(MOVING_TO) != route.claim
+        is_new = moving_entity.get(MOVING_TO) != route.claim
         if is_new:
-            await self._claim(moving, route, lease, retry_for)
+            await self._claim(moving_entity, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
         try:
-            moved_entity = await self._relocated(relocation, moving if is_new else None, retry_for)
+            moved_entity = await self._relocated(relocation, moving_entity if is_new else None, retry_for)
         except EntityAlreadyExists:
             await lease.complete()
             raise

@@ -122,12 +122,12 @@ class _Parts(StoredEntities):
         return value.fields if value.parts else None
 
 
-def mapping_of(entity_set: AnySet, kind: type[MappingT], name: str) -> MappingT:
+def mapping_of(entity_set: AnySet, kind: type[MappingT]) -> MappingT:
     """Return the mapping of a set that is of this kind; reject a set that has none."""
     for mapping in mappings_of(entity_set).mappings:
         if isinstance(mapping, kind):
             return mapping
-    rule = f"it has no mapping for {name}"
+    rule = f"it has no mapping for {kind.name}"
     raise BadDesign("entity_set", entity_set.table.name, rule, f"give it {kind.__name__}")
 
 

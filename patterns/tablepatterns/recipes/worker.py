@@ -140,16 +140,16 @@ class Worker(Pattern[Account_co]):
     def _check_handler(self, handler: Handler) -> None:
         """Reject a handler whose messages this worker would not receive, or that it could not await."""
         if isinstance(handler, Pattern):
-            theirs: object = handler.account
+            handler_account: object = handler.account
             own_account: object = self.account
             if is_sync(handler.account) != is_sync(self.account):
                 rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
-                raise BadDesign("account", theirs, rule, "connect to both in the same way")
-            if theirs is not own_account and _queues_of(theirs) != _queues_of(own_account):
+                raise BadDesign("account", handler_account, rule, "connect to both in the same way")
+            if handler_account is not own_account and _queues_of(handler_account) != _queues_of(own_account):
                 rule = (
                     f"the handler of {handler.kind!r} is on another account, so the worker never receives its messages"
                 )
-                raise BadDesign("account", theirs, rule, "create the worker with the handler's account")
+                raise BadDesign("account", handler_account, rule, "create the worker with the handler's account")
         handle: object = handler.handle
         if inspect.isroutine(handle) and not inspect.iscoroutinefunction(handle):
             rule = f"`handle` of the handler of {handler.kind!r} is not declared with `async def`"
@@ -163,9 +163,9 @@ class Worker(Pattern[Account_co]):
                 rule = f"two handlers of queue {name!r} process this kind"
                 raise BadDesign("kind", handler.kind, rule, "give each its own kind")
             by_kind[handler.kind] = cast("Handler", bound_async(handler)) if isinstance(handler, Pattern) else handler
-        if (poisoned := poison.replace("{queue}", name)) == name:
+        if (poison_queue := poison.replace("{queue}", name)) == name:
             raise BadDesign("poison", poison, f"poison messages of {name!r} would return to it", "use another name")
-        return ServedQueue(self.account.queue(name), self.account.queue(poisoned), by_kind)
+        return ServedQueue(self.account.queue(name), self.account.queue(poison_queue), by_kind)
 
     @recipe
     async def run_once(self) -> Report:

@@ -238,24 +238,25 @@ def _children(
     entity_set: EntitySet[Any], target: object, relation: OneToMany[Any, Any, Any], to: EntitySet[Any] | Store
 ) -> Children:
     """Return where one kind of children is moved; reject a target in which they could not be found."""
-    one, many = relation.parents, relation.children
-    if (one.account, one.table.name, one.key) != (entity_set.account, entity_set.table.name, entity_set.key):
-        rule = f"its parents are in {one!r}, not in {entity_set!r}"
+    parents, children = relation.parents, relation.children
+    home = entity_set.account, entity_set.table.name, entity_set.key
+    if (parents.account, parents.table.name, parents.key) != home:
+        rule = f"its parents are in {parents!r}, not in {entity_set!r}"
         raise BadDesign("children", relation, rule, "give the OneToMany of the set that is archived")
     if relation.via is not None:
         rule = f"its children are found through {relation.via.name}, and not every archive keeps indexes"
         raise BadDesign("children", relation.via, rule, "key the children by the fields of their parent")
-    _check_target(many, to)
-    here = Rows(bound_async(many), many.key)
+    _check_target(children, to)
+    here = Rows(bound_async(children), children.key)
     if isinstance(to, EntitySet):
         OneToMany(entity_set, to, by=relation.names)
-        return Children(many.key, relation.names, here, Rows(bound_async(to), many.key))
+        return Children(children.key, relation.names, here, Rows(bound_async(to), children.key))
     if type(to).list is Store.list:
         raise BadDesign("children", to, "it cannot list its entities", "implement Store.list, or archive to a table")
     if to is target and not relation.shares_partition:
         rule = f"a child could overwrite a parent with the same keys in {to.name}"
         raise BadDesign("children", to, rule, "use another prefix for the children")
-    return Children(many.key, relation.names, here, to)
+    return Children(children.key, relation.names, here, to)
 
 
 def _without_model(target: EntitySet[Account_co, Any] | Store) -> EntitySet[Account_co] | Store:
@@ -383,8 +384,8 @@ class FamilyMove:
         if copied is not None:
             await self._move(first, lease)
             await self.parent.delete(copied)
-        while late := await self._moves():
-            await self._move(late, lease)
+        while late_moves := await self._moves():
+            await self._move(late_moves, lease)
             if await self.parent.origin.get(self.parent.keys) is not None:
                 raise Overtaken
 
@@ -402,13 +403,13 @@ class FamilyMove:
             await contended(self.account, partial(move.attempt, lease), RETRY_FOR)
 
 
-def _totals_of(one: EntitySet[Account], many: EntitySet[Account], names: Mapping[str, str]) -> dict[str, Any]:
+def _totals_of(parents: EntitySet[Account], children: EntitySet[Account], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the properties of the parent's row that count the children, with the values they have without children."""
-    if (one.table.name.lower(), one.account) != (many.table.name.lower(), many.account):
+    if (parents.table.name.lower(), parents.account) != (children.table.name.lower(), children.account):
         return {}
-    row = tuple(_renamed(text, names) for text in (one.key.partition_template, one.key.row_template))
+    row = tuple(_renamed(text, names) for text in (parents.key.partition_template, parents.key.row_template))
     properties: dict[str, Any] = {}
-    for derived in many.derived:
+    for derived in children.derived:
         if not isinstance(derived, Totals) or derived.is_eventual:
             continue
         if (derived.layout.partition_template, derived.layout.row_template) == row:

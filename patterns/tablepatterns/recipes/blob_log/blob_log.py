@@ -149,13 +149,13 @@ class BlobLog(Pattern[Account_co]):
         and metadata.
         """
         lines = self._buffer.take()
-        waiting = list(blocks(lines))
+        waiting_blocks = list(blocks(lines))
         try:
-            while waiting:
-                await self._write(waiting[0])
-                waiting.pop(0)
+            while waiting_blocks:
+                await self._write(waiting_blocks[0])
+                waiting_blocks.pop(0)
         finally:
-            self._buffer.put_back(line for block in waiting for line in block.lines)
+            self._buffer.put_back(line for block in waiting_blocks for line in block.lines)
         return len(lines)
 
     @recipe
@@ -382,33 +382,33 @@ class _Blob:
         """An instant that no matching entry precedes."""
         self._container = container
         self._end = facts.size
-        self._wanted = entry_filter
-        self._read = 0
-        self._rest = b""
+        self._entry_filter = entry_filter
+        self._position = 0
+        self._partial_line = b""
         self._entries: deque[LogEntry] = deque()
 
     async def following(self) -> LogEntry | None:
-        while not self._entries and self._read < self._end:
+        while not self._entries and self._position < self._end:
             await self._read_piece()
         return self._entries.popleft() if self._entries else None
 
     async def _read_piece(self) -> None:
-        length = min(PIECE_BYTES, self._end - self._read)
-        piece = await self._container.download(str(self.name), offset=self._read, length=length)
+        length = min(PIECE_BYTES, self._end - self._position)
+        piece = await self._container.download(str(self.name), offset=self._position, length=length)
         if not piece:
             # It was deleted since it was listed
-            self._read = self._end
+            self._position = self._end
             return
-        self._read += len(piece)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        if self._rest and self._read >= self._end:
-            lines.append(self._rest)
+        self._position += len(piece)
+        *lines, self._partial_line = (self._partial_line + piece).split(b"\n")
+        if self._partial_line and self._position >= self._end:
+            lines.append(self._partial_line)
         for line in lines:
             entry = LogEntry.parse(_text(line))
-            if entry.at > self._wanted.latest:
-                self._read = self._end
+            if entry.at > self._entry_filter.latest:
+                self._position = self._end
                 return
-            if self._wanted.matches(entry):
+            if self._entry_filter.matches(entry):
                 self._entries.append(entry)
 
 

@@ -60,8 +60,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     PartitionKey for the fewest transactions.
 
     Consistency: each chunk is one entity group transaction, with entities and their derived rows; the load as a whole
-    is not atomic. A window is validated before any of it is sent. After an error, resume from the error's token; after
-    a crash, from that of a saved progress report. Nothing is written twice.
+    is not atomic. A window is validated before any of it is sent. How to resume, so that nothing is written twice:
+    docs/patterns/bulk_load.md.
 
     Cost: for each window and partition, 1 storage transaction per 100 rows, derived ones included; more if entities are
     large. A row that entities share, such as a list or a total, is read once per window, and written once per chunk.
@@ -235,8 +235,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
     async def _replan(self, run: _Run, plans: Sequence[PlannedEntity]) -> list[PlannedEntity]:
         """Plan entities on what is stored now; those that exist already are left out."""
         groups = map(run.planner.stored_rows, run.planner.groups(plans))
-        found = await self.account.gather(*groups, max_concurrency=self.max_concurrency)
-        rows = {key: row for group in found for key, row in group.items()}
+        row_groups = await self.account.gather(*groups, max_concurrency=self.max_concurrency)
+        rows = {key: row for group in row_groups for key, row in group.items()}
         replanned = await self.account.gather(
             *(run.planner.replan(plan, rows.get(plan.key)) for plan in plans), max_concurrency=self.max_concurrency
         )

@@ -186,9 +186,9 @@ class Planner:
         most = _MOST_OF_A_RANGE if keeps_key_order(self._entity_set.account) else 1
         ordered = sorted(plans, key=lambda plan: key_order(plan.key))
         for _, partition in groupby(ordered, lambda plan: plan.key[0]):
-            waiting = [*partition]
-            for start in range(0, len(waiting), most):
-                yield waiting[start : start + most]
+            waiting_plans = [*partition]
+            for start in range(0, len(waiting_plans), most):
+                yield waiting_plans[start : start + most]
 
     async def stored_rows(self, plans: Sequence[PlannedEntity]) -> dict[Keys, Entity]:
         """Return the rows that exist of entities of one group, by their keys.
@@ -196,19 +196,19 @@ class Planner:
         Cost: 1 transaction for up to 1,000 rows in the range of their keys, and at most about 1 for each entity.
         """
         table, rows = self._entity_set.table, dict[Keys, Entity]()
-        waiting, size = [plan.key for plan in plans], 2 * len(plans)
-        while waiting:
+        waiting_keys, size = [plan.key for plan in plans], 2 * len(plans)
+        while waiting_keys:
             await self._pace.turn()
-            first, last = waiting[0], waiting[-1]
+            first, last = waiting_keys[0], waiting_keys[-1]
             if first == last:
                 row = await table.get(*first)
                 return rows if row is None else {**rows, first: row}
             where = (prop("PartitionKey") == first[0]) & (prop("RowKey") >= first[1]) & (prop("RowKey") <= last[1])
             stored_rows = await first_rows(table, size, where, select=None, choose=lambda row: row)
             rows |= {keys_of(row): row for row in stored_rows}
-            reached = key_order(keys_of(stored_rows[-1]) if len(stored_rows) == size else last)
+            last_read = key_order(keys_of(stored_rows[-1]) if len(stored_rows) == size else last)
             # Rows of other entities may be between them
-            waiting = [key for key in waiting if key_order(key) > reached]
+            waiting_keys = [key for key in waiting_keys if key_order(key) > last_read]
         return rows
 
     async def replan(self, plan: PlannedEntity, row: Entity | None) -> PlannedEntity | None:

@@ -175,6 +175,7 @@ class EncryptedProperties(PropertyMapping):
     Guide: encrypting table data (client side).
     """
 
+    name: ClassVar[str] = "encrypted properties"
     order: ClassVar[int] = 1
     declared_by: ClassVar[type[StoredBy] | None] = Encrypted
     allows_merge: ClassVar[bool] = False
@@ -221,10 +222,6 @@ class EncryptedProperties(PropertyMapping):
             raise BadDesign("blind", name, "it is not encrypted, so it can be queried directly", "omit it")
         for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):
             raise BadDesign("blind", name, "the name is reserved", "use another name for the hash")
-
-    @property
-    def name(self) -> str:
-        return "encrypted properties"
 
     @property
     def fields(self) -> Collection[str]:
@@ -279,10 +276,10 @@ class EncryptedProperties(PropertyMapping):
         """Leave out values that are encrypted now or were before, unless they are in blobs under the current key."""
         names = self._names_to_encrypt(fields, place.key)
         header = self._header(place.stored[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in place.stored else None
-        encoded = names if header is None else names | header.names
+        changing_names = names if header is None else names | header.names
         if header is not None and header.wrapped.kid == self._ring.current and header.names == names:
-            encoded = frozenset(name for name in names if _is_sealed(place.stored.get(name)))
-        return [name for name in unchanged if name not in encoded]
+            changing_names = frozenset(name for name in names if _is_sealed(place.stored.get(name)))
+        return [name for name in unchanged if name not in changing_names]
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
@@ -313,13 +310,13 @@ class EncryptedProperties(PropertyMapping):
         hidden = {ENCRYPTED_WITH, *self._blind.names.values()}
         decoded = {name: value for name, value in fields.items() if name not in hidden}
         header = self._header(fields[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in fields else None
-        sealed = header.names.intersection(decoded) if header else frozenset[str]()
-        self._check_plain(decoded, sealed, place)
+        sealed_names = header.names.intersection(decoded) if header else frozenset[str]()
+        self._check_plain(decoded, sealed_names, place)
         self._check_removed(decoded, header, place)
-        if header is None or not sealed:
+        if header is None or not sealed_names:
             return decoded
         content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
-        for name in sorted(sealed):
+        for name in sorted(sealed_names):
             decoded[name] = _decrypt(decoded[name], content_key, header, place, name)
         return decoded
 
@@ -346,9 +343,9 @@ class EncryptedProperties(PropertyMapping):
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the entity {key} cannot be read: {error}") from error
 
-    def _check_plain(self, fields: Fields, sealed: Collection[str], place: Place) -> None:
+    def _check_plain(self, fields: Fields, sealed_names: Collection[str], place: Place) -> None:
         """Reject encrypted values without a header, and with `require`, plain values that should be encrypted."""
-        for name in sorted(fields.keys() - sealed):
+        for name in sorted(fields.keys() - sealed_names):
             if _is_sealed(fields[name]):
                 text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
                 raise DecryptionFailed(f"{text}; another program changed the row, so restore it")

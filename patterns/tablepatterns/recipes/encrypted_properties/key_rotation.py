@@ -18,7 +18,7 @@ from ...entity_set.named_table import names_of
 from ...errors import DecryptionFailed, EntityNotFound
 from ...jobs.ranges import PageReader, SelectedRows
 from ...jobs.walk import Mark, TablePage, Walk, WalkReport, read_pages
-from ...jobs.workers import Workers
+from ...jobs.workers import Workers, call_method
 from ...limits import MAX_PAGE_ENTITIES
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe
@@ -53,8 +53,6 @@ class KeyRotation(Pattern[Account_co]):
     >>> _ = before.insert({"Department": "Sales", "Name": "Jones", "Salary": 90_000})
     >>> staff = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=[new, old])])
     >>> rotation = KeyRotation(staff)
-    >>> rotation.in_use()
-    {'1': 1}
     >>> rotation.rotate()
     RotationProgress(seen=1, rewritten=1, token=None)
     >>> rotation.in_use()
@@ -80,7 +78,7 @@ class KeyRotation(Pattern[Account_co]):
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         check_not_moved(entity_set, "KeyRotation")
-        self.encrypted = mapping_of(entity_set, EncryptedProperties, "encrypted properties")
+        self.encrypted = mapping_of(entity_set, EncryptedProperties)
         self.entity_set = entity_set.without_model()
         self.max_concurrency = max_concurrency
 
@@ -124,7 +122,8 @@ class KeyRotation(Pattern[Account_co]):
 
         name, readers = rows.table.name, self._readers([rows.table.name])
         walk = Walk(f"rotate {name.lower()}", readers, rotate_page, RotationProgress())
-        call = partial(_rotate, max_concurrency=self.max_concurrency, retry_for=retry_for)
+        rotation = partial(KeyRotation, max_concurrency=self.max_concurrency)
+        call = partial(call_method, name="rotate", of=rotation, retry_for=retry_for)
         return await walk.run(pool, resume, progress, workers, call)
 
     @recipe
@@ -180,8 +179,3 @@ class KeyRotation(Pattern[Account_co]):
             return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
-
-
-def _rotate(entity_set: Any, *, max_concurrency: int, **options: Any) -> Any:
-    """Rotate in another process, which has its own set."""
-    return KeyRotation(entity_set, max_concurrency=max_concurrency).rotate(**options)

@@ -72,9 +72,8 @@ class LargeProperties(PropertyMapping):
     exceed 1 MiB. The property then holds the blob's address, which is new for each write.
 
     Consistency: the blob is written before the entity, and never overwritten. So every address has its blob, and a
-    reader of an old row finds the old value. `LargePropertyStore.collect_orphans` deletes unused blobs; who is slower
-    than its grace gets `LargeValueMissing`. Other programs must not write blobs under the table's name in this
-    container.
+    reader of an old row finds the old value. `LargePropertyStore.collect_orphans` deletes unused blobs. Other programs
+    must not write blobs under the table's name in this container. More: docs/patterns/large_properties.md.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, equivalent to 140 table operations; `get` 1
     table + 1 blob read transactions, equivalent to 12 table operations. Beyond 64 MiB written or 32 MiB read, another
@@ -93,6 +92,7 @@ class LargeProperties(PropertyMapping):
     Guide: large entities pattern.
     """
 
+    name: ClassVar[str] = "large properties"
     order: ClassVar[int] = 2
     declared_by: ClassVar[type[StoredBy] | None] = Large
 
@@ -112,10 +112,6 @@ class LargeProperties(PropertyMapping):
         if not self.needs_model:
             return self
         return LargeProperties(annotated(model, Large), container=self.container, above=self.above)
-
-    @property
-    def name(self) -> str:
-        return "large properties"
 
     @property
     def fields(self) -> Collection[str]:

@@ -18,7 +18,7 @@ from ...entity_set.internals import adapter_or_none, check_read_from, stored_for
 from ...errors import BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...filters import Filter
 from ...jobs.walk import TablePage, Walk, WalkReport
-from ...jobs.workers import Workers
+from ...jobs.workers import Workers, call_method
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT, BlobFacts
@@ -88,19 +88,13 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     >>> sum(len(chunk) for chunk in values.open(jones, "Photo"))
     5000000
     >>> employees.delete(jones)
-    >>> for day in range(3):
-    ...     storage.engine.clock.advance(86_400)
-    ...     values.collect_orphans()
+    >>> storage.engine.clock.advance(86_400)
+    >>> values.collect_orphans()
     CollectionReport(seen=1, marked=1, deleted=0)
-    CollectionReport(seen=1, marked=0, deleted=1)
-    CollectionReport(seen=0, marked=0, deleted=0)
 
     Consistency: a collection marks an unused blob that is older than the grace, and a later one deletes it once the
-    mark is older than that too. Several may run at once. Blobs of undeclared properties, and of entities with other
-    keys, are not touched.
-
-    Call `collect_orphans` every day or so, with a grace longer than any writer takes from the first blob to the entity,
-    any reader from the entity to the last blob, and any index in another partition to become consistent.
+    mark is older than that too. Call it every day or so, with a grace longer than any writer takes from the first blob
+    to the entity, and any reader from the entity to the last blob. More: docs/patterns/large_properties.md.
 
     Cost: `collect_orphans` 1 blob list transaction, equivalent to 139 table operations, for 5,000 blobs; with an orphan
     that is marked 1 table + 1 blob write + 1 blob list transactions, equivalent to 279 table operations; with one that
@@ -117,7 +111,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co, E] | WideEntity[Account_co, E]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        self.large = mapping_of(entity_set, LargeProperties, "large properties")
+        self.large = mapping_of(entity_set, LargeProperties)
         self.entity_set = entity_set.without_model()
         self._models = adapter_or_none(entity_set)
         self.container = self.account.container(self.large.container)
@@ -192,7 +186,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         readers = [_BatchReader(partial(self._batches, share, shares)) for share in range(shares)]
         where = f"{self._rows.table.name.lower()} {self.large.container}"
         name = f"collect orphans {where} {sorted(self.large.fields)} {shares}"
-        call = partial(_collect_orphans, grace=grace, max_concurrency=max_concurrency)
+        options = {"grace": grace, "max_concurrency": max_concurrency}
+        call = partial(call_method, name="collect_orphans", of=LargePropertyStore, **options)
         return await Walk(name, readers, collect, CollectionReport()).run(pool, resume, progress, workers, call)
 
     @recipe
@@ -227,19 +222,19 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _collect(self, batch: Batch, since: datetime, pool: Pool) -> CollectionReport:
         """Mark and delete what is due among the blobs of one partition."""
-        due = [blob for blob in batch.blobs if blob.since <= since]
+        due_blobs = [blob for blob in batch.blobs if blob.since <= since]
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
-        referenced = await self._referenced_blobs(replace(batch, blobs=due)) if due else frozenset[str]()
-        orphans = [blob for blob in due if str(blob.name) not in referenced]
+        referenced = await self._referenced_blobs(replace(batch, blobs=due_blobs)) if due_blobs else frozenset[str]()
+        orphans = [blob for blob in due_blobs if str(blob.name) not in referenced]
         unmarked = [blob for blob in orphans if blob.marked is None]
         is_marked = await pool.map(self._mark, unmarked)
         marked = tuple(str(blob.name) for blob, is_new in zip(unmarked, is_marked, strict=True) if is_new)
-        over = [blob for blob in orphans if blob.marked is not None and blob.marked <= since]
-        await pool.map(self._delete, over)
-        kept_on = [blob for blob in due if blob.marked is not None and str(blob.name) in referenced]
-        leftovers = [*(f"{blob.name}{ORPHAN}" for blob in kept_on), *batch.stray_marks]
+        overdue_blobs = [blob for blob in orphans if blob.marked is not None and blob.marked <= since]
+        await pool.map(self._delete, overdue_blobs)
+        used_blobs = [blob for blob in due_blobs if blob.marked is not None and str(blob.name) in referenced]
+        leftovers = [*(f"{blob.name}{ORPHAN}" for blob in used_blobs), *batch.stray_marks]
         await self.account.gather(*map(self.container.delete, leftovers), independent=True)
-        deleted = tuple(str(blob.name) for blob in over)
+        deleted = tuple(str(blob.name) for blob in overdue_blobs)
         return CollectionReport(len(batch.blobs), len(marked), len(deleted), marked, deleted)
 
     async def _mark(self, blob: ListedBlob) -> bool:
@@ -408,8 +403,3 @@ class _BatchReader:
         batch = await anext(self._batches, None)
         self._last = None if batch is None else batch.last
         return Page(() if batch is None else (batch,), self._last)
-
-
-def _collect_orphans(entity_set: Any, *, grace: timedelta, **options: Any) -> Any:
-    """Collect in another process, which has its own set."""
-    return LargePropertyStore(entity_set).collect_orphans(grace=grace, **options)

@@ -354,10 +354,7 @@ class SpreadTable(Table):
 
 
 class Buckets:
-    """Compute an entity's bucket from the values of some key fields.
-
-    Programs in other languages: format each value as in the key, join them with NUL, encode as UTF-8, and take SHA-256.
-    The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
+    """Compute an entity's bucket from the values of some key fields, as docs/patterns/partition_spread.md tells.
 
     >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
     >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})
@@ -368,7 +365,9 @@ class Buckets:
         check_least("buckets", count, 1, BadDesign)
         if not by:
             raise BadDesign("by", by, "no field determines the bucket", "name fields of the key")
-        formats = _formats(key)
+        pieces = chain.from_iterable(map(Formatter().parse, (key.partition_template, key.row_template)))
+        # With their widths, which `Key.formats` leaves out
+        formats = {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for _, name, spec, _ in pieces if name}
         for name in by:
             if name not in formats:
                 raise BadDesign("by", name, "it is not a field of the key", f"use some of {', '.join(key.fields)}")
@@ -381,12 +380,6 @@ class Buckets:
         texts = (self._texts[name].format({name: fields.get(name)})[0] for name in self.by)
         digest = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8], "big") % self.count
-
-
-def _formats(key: Key) -> dict[str, str]:
-    """Return a template for each field alone, with its width, which `Key.formats` leaves out."""
-    pieces = chain.from_iterable(map(Formatter().parse, (key.partition_template, key.row_template)))
-    return {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for _, name, spec, _ in pieces if name}
 
 
 class _Bucket:

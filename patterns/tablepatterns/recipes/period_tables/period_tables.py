@@ -224,7 +224,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         if start < self._retention.first_kept(self.account.now()):
             return None
         own_key = self.key if selection.via is None else selection.via.key
-        own = selection._replace(fields=_known(own_key, selection.fields))
+        own = selection._replace(fields=_key_fields(own_key, selection.fields))
         return await self._located(selection.fields, lambda inner: inner._one(own))
 
     async def _items(self, selection: Selection, size: int) -> AsyncGenerator[Entity, None]:
@@ -278,13 +278,13 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         await self._located(entity, lambda inner: inner._remove_any(entity, etag, retry_for))
 
     async def _update(self, change: Modify, key: Fields, retry_for: float) -> Entity:
-        return await self._located(key, lambda inner: inner._update(change, _known(self.key, key), retry_for))
+        return await self._located(key, lambda inner: inner._update(change, _key_fields(self.key, key), retry_for))
 
     async def _rename(self, entity: Mapping[str, Any], fields: Fields, retry_for: float) -> Entity:
         return await self._located(entity, lambda inner: inner._rename(entity, fields, retry_for))
 
     def _key_of(self, entity: Mapping[str, Any]) -> Fields:
-        return _known(self.key, entity)
+        return _key_fields(self.key, entity)
 
     def _reject_derived(self, call: str) -> NoReturn:
         self._reject(call, "each table has derived data of its own", f"use of(moment).{call}")
@@ -497,6 +497,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         return f"<PeriodTables {self.table_prefix} {self.period!r} retention={self.retention}>"
 
 
-def _known(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _key_fields(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return those fields that are part of a key, without the instant that only determines the table."""
     return {name: fields[name] for name in fields if name in key.fields}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from azure.core.exceptions import AzureError
 
@@ -139,6 +139,15 @@ class RekeyStatus:
     fenced_until: datetime | None = None
 
 
+class Timing(NamedTuple):
+    """The parameters of a `Rekey` that are seconds."""
+
+    lease: int
+    refresh: float
+    max_pause: float
+    longest_stall: float
+
+
 class DualWriter(Pattern[Account_co]):
     """The two sets of a move, without their models, its phase and its messages; the parameters are those of `Rekey`."""
 
@@ -146,32 +155,25 @@ class DualWriter(Pattern[Account_co]):
         self,
         old_set: EntitySet[Account_co, Any],
         new_set: EntitySet[Account_co, Any],
+        timing: Timing,
         *,
         control: str,
         queue: str | None,
         name: str | None,
-        lease: int,
-        refresh: float,
-        max_pause: float,
-        longest_stall: float,
     ) -> None:
         super().__init__(cast("Account_co", new_set.account))
-        check_least("lease", lease, 1, BadDesign)
-        for option, seconds in (("refresh", refresh), ("max_pause", max_pause), ("longest_stall", longest_stall)):
-            check_least(option, seconds, 0, BadDesign)
+        for option, seconds in timing._asdict().items():
+            check_least(option, seconds, 1 if option == "lease" else 0, BadDesign)
         _check_sets(old_set, new_set)
         self.name = name or _name_of(old_set, new_set)
         self.queue = f"rekey-{self.name}" if queue is None else queue
         self.kind = f"rekey {self.name}"
         self._last = _LastRead()
-        self.longest_stall = longest_stall
+        self.timing = timing
         self.old_set: EntitySet[Account] = fenced(old_set, self._is_old_fenced)
         self.new_set: EntitySet[Account] = fenced(new_set, self._is_new_fenced)
         self._control = self.account.table(control)
         self._state_keys: Keys = ("rekey", self.name)
-        self.lease = lease
-        self.refresh = refresh
-        self.max_pause = max_pause
         self._messages = self.account.queue(self.queue)
 
     # ------------------------------------------------------------------ the phase
@@ -199,7 +201,7 @@ class DualWriter(Pattern[Account_co]):
         return self._remember_state(replace(new_state, row=row_written), asked_at)
 
     def _remember_state(self, state: State, asked_at: datetime) -> State:
-        self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.refresh)
+        self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.timing.refresh)
         return state
 
     async def recent_state(self) -> State:
@@ -222,7 +224,7 @@ class DualWriter(Pattern[Account_co]):
 
     def fenced_until(self, state: State) -> datetime | None:
         """Return until when deleted entities leave tombstones; None before the commit."""
-        return None if state.committed_at is None else state.committed_at + timedelta(seconds=self.longest_stall)
+        return None if state.committed_at is None else state.committed_at + timedelta(seconds=self.timing.longest_stall)
 
     def _is_new_fenced(self) -> bool:
         until = self.fenced_until(self._last.state)
@@ -245,7 +247,7 @@ class DualWriter(Pattern[Account_co]):
                 return now
             if now.etag != last_state.etag:
                 last_state, since = now, self.account.now()
-            elif (self.account.now() - since).total_seconds() >= self.max_pause:
+            elif (self.account.now() - since).total_seconds() >= self.timing.max_pause:
                 with suppress(Overtaken):
                     return await self.change_state(now, phase=now.phase.canceled)
             pause = min(2 * pause, _LONGEST_WAIT)
@@ -321,7 +323,7 @@ class DualWriter(Pattern[Account_co]):
 
     async def _announce(self, claims: Sequence[Claim]) -> Lease:
         body = {"entities": [claim.plain() for claim in claims]}
-        return await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.lease)
+        return await Lease.on_new(self.account, self._messages, Envelope(self.kind, body), self.timing.lease)
 
     async def _still_announced(
         self, lease: Lease, claims: Sequence[Claim], mirror: Mirror, entity: Entity | None

@@ -88,13 +88,13 @@ class FencedTable(Table):
         the tombstone: until it loses the lease, no other process bumps the row.
         """
         fenced = [*map(self._fenced, operations)]
-        replaced: set[int] = set()
+        replaced_indexes: set[int] = set()
         while True:
             try:
                 rows = await super().submit(*fenced)
             except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
                 index: int = error.index or 0
-                if index in replaced:
+                if index in replaced_indexes:
                     text = f"another process inserted the entity {fenced[index].key} at the same time"
                     raise EntityAlreadyExists(text, error, index=index) from error
                 tombstone = await self._tombstone(fenced[index])
@@ -102,7 +102,7 @@ class FencedTable(Table):
                     raise
                 if self._lease is not None:
                     await self._lease.renew_if_due()
-                replaced.add(index)
+                replaced_indexes.add(index)
                 ids = write_ids_of(tombstone)
                 fenced[index] = replace(fenced[index], kind="replace", etag=tombstone.etag or ANY, write_ids=ids)
                 continue

@@ -278,9 +278,9 @@ class Mirror:
             if not isinstance(index, Index) or not has_fields(index.key, entity):
                 continue
             value = {name: entity[name] for name in index.key.fields}
-            copied = await self.target.find(index, value)
-            owner = None if copied is None else self.owner(copied)
-            if copied is None or owner == keys or copied.key == place:
+            copy_row = await self.target.find(index, value)
+            owner = None if copy_row is None else self.owner(copy_row)
+            if copy_row is None or owner == keys or copy_row.key == place:
                 continue
             holder = None if owner is None else await get_row(self.source, owner)
             if owner is None or (holder is not None and all(holder.get(name) == value[name] for name in value)):
@@ -298,18 +298,18 @@ class Mirror:
         self, lease: Lease, place: Keys, keys: Keys, entity: Entity, *, is_absent: bool
     ) -> Difference | DuplicateIndexValue | None:
         """Make the row at a place the copy of an entity; return what prevents it."""
-        copied = None if is_absent else await get_row(self.target, place)
-        difference = await self._difference(copied, place, keys, entity)
+        copy_row = None if is_absent else await get_row(self.target, place)
+        difference = await self._difference(copy_row, place, keys, entity)
         if difference is None or difference.mismatch is Mismatch.SAME_KEY:
             return difference
         await lease.renew_if_due()
         try:
-            if copied is None:
+            if copy_row is None:
                 await under_lease(self.target, lease).insert(dict(entity))
             else:
-                copied.clear()
-                copied.update(entity)
-                await self.target.replace(copied)
+                copy_row.clear()
+                copy_row.update(entity)
+                await self.target.replace(copy_row)
         except DuplicateIndexValue as error:
             return error
         except EntityAlreadyExists as error:
@@ -324,18 +324,18 @@ class Mirror:
 
     async def _remove(self, lease: Lease, place: Keys, owners: Collection[Keys | None]) -> None:
         """Delete the row at a place, if it is the copy of one of these entities, which have none there."""
-        copied = await get_row(self.target, place)
-        if copied is None or self.owner(copied) not in owners:
+        copy_row = await get_row(self.target, place)
+        if copy_row is None or self.owner(copy_row) not in owners:
             return
         await lease.renew_if_due()
         try:
-            await self.target.delete(copied)
+            await self.target.delete(copy_row)
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
-    def owner(self, copied: Entity) -> Keys | None:
+    def owner(self, copy_row: Entity) -> Keys | None:
         """Return the keys of the entity that a row is the copy of; None if the row does not have their fields."""
-        return keys_or_none(self.source, copied)
+        return keys_or_none(self.source, copy_row)
 
     async def _has(self, owner: Keys, place: Keys) -> bool:
         entity = await get_row(self.source, owner)
@@ -361,23 +361,23 @@ class Mirror:
             return place
         return await self._difference(await get_row(self.target, place), place, keys, entity)
 
-    async def _difference(self, copied: Entity | None, place: Keys, keys: Keys, entity: Entity) -> Difference | None:
+    async def _difference(self, copy_row: Entity | None, place: Keys, keys: Keys, entity: Entity) -> Difference | None:
         """Compare the row at a place with the entity whose copy belongs there."""
-        if copied is None:
+        if copy_row is None:
             return Difference(Mismatch.MISSING, keys, place)
-        if same(copied, entity):
+        if same(copy_row, entity):
             return None
-        owner = self.owner(copied)
+        owner = self.owner(copy_row)
         if owner != keys and (owner is None or await self._has(owner, place)):
             return Difference(Mismatch.SAME_KEY, keys, place, owner)
         return Difference(Mismatch.STALE, keys, place)
 
     async def copy_difference(self, row: Entity) -> Difference | None:
         """Return the difference of a copy that belongs to no entity. Cost: 1 transaction; 3 more for an orphan."""
-        place, copied = keys_of(row), await entity_of(self.target, row)
-        if copied is None:
+        place, copy_row = keys_of(row), await entity_of(self.target, row)
+        if copy_row is None:
             return None
-        owner = self.owner(copied)
+        owner = self.owner(copy_row)
         if owner is not None and await self._has(owner, place):
             return None
         now = await get_row(self.target, place)

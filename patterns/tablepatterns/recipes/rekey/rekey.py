@@ -20,14 +20,14 @@ from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, se
 from ...entity_set.moves import declare_move
 from ...errors import BadInput, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
-from ...jobs.workers import Call, OneRange, Workers
+from ...jobs.workers import Call, OneRange, Workers, call_method
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter, Phase, RekeyStatus, State, is_same_table
+from .dual_writer import DualWriter, Phase, RekeyStatus, State, Timing, is_same_table
 from .entities import RekeyedEntities
 from .fence import fenced_table
 from .mirror import Claim, Difference, RekeyProgress, RekeyReport, Verification
@@ -103,15 +103,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         self.old_set = old_set
         self.new_set = new_set
         self._writer: DualWriter[Account_co] = DualWriter(
-            old_set,
-            new_set,
-            control=control,
-            queue=queue,
-            name=name,
-            lease=lease,
-            refresh=refresh,
-            max_pause=max_pause,
-            longest_stall=longest_stall,
+            old_set, new_set, Timing(lease, refresh, max_pause, longest_stall), control=control, queue=queue, name=name
         )
         self.name, self.queue, self.kind = self._writer.name, self._writer.queue, self._writer.kind
         declare_move(self._writer, *map(set_identity, (old_set, new_set)))
@@ -148,15 +140,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Cost: for 100 entities without a copy 203 table + 2 queue transactions, equivalent to 225 table operations; a
         third more for those that have one.
 
-        :param resume: the token of a report of an earlier call, to continue it; None to start
-        :param progress: called after each page with a report, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for no limit
-        :param max_concurrency: how many entities at a time
-        :param retry_for: the seconds to keep retrying while others write the same entity
-        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
-            returns this object
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
+
+        The parameters are those of `tablepatterns.jobs.backfill`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
@@ -171,7 +158,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return report
 
         walk = Walk(f"copy {self.kind}", [rows.primaries], copy_page, RekeyReport())
-        call = partial(_part, work="copy", max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(call_method, name="copy", max_concurrency=max_concurrency, retry_for=retry_for)
         return await walk.run(pool, resume, progress, shared, call)
 
     @recipe
@@ -199,7 +186,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         The other parameters and errors are those of `copy`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
-        call = partial(_part, work="verify", max_concurrency=max_concurrency)
+        call = partial(call_method, name="verify", max_concurrency=max_concurrency)
         return await self._compare(pool, resume, progress, shared, call)
 
     @recipe
@@ -230,7 +217,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
-        call = partial(_part, work="repair", max_concurrency=max_concurrency, retry_for=retry_for)
+        call = partial(call_method, name="repair", max_concurrency=max_concurrency, retry_for=retry_for)
 
         async def correct(report: RekeyReport) -> None:
             state = await self._require(Phase.COPYING, Phase.CUT_OVER)
@@ -290,7 +277,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return await self._writer.change_state(state, phase=Phase.COMMITTED, committed_at=self.account.now())
 
         await self._require(Phase.CUT_OVER, Phase.COMMITTED)
-        await self.account.sleep(self._writer.refresh)
+        await self.account.sleep(self._writer.timing.refresh)
         return await self._status(await contended(self.account, attempt, RETRY_FOR))
 
     @recipe
@@ -325,7 +312,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             raise BadInput("drop_table", drop_table, rule, "leave it out, to delete the old entities one by one")
         state = await self._require(Phase.COMMITTED)
         await self._wait_for_writers("nothing was deleted")
-        await self.account.sleep(self._writer.refresh)
+        await self.account.sleep(self._writer.timing.refresh)
         deleted = 0
         if drop_table:
             await old_set.drop_table()
@@ -402,7 +389,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
             return await mirror.settle(lease, claim, retry_for, known_entities, mirror.targets(claim))
 
         problem_lists = await pool.map(copy, zip(entities, claims, strict=True))
-        problems = [problem for some in problem_lists for problem in some]
+        problems = [problem for problems_of_one in problem_lists for problem in problems_of_one]
         await self._writer.note(problems)
         await lease.complete()
         return RekeyReport(len(entities), len(entities) - len(problems), tuple(problems))
@@ -479,7 +466,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if state.phase is not during:
             self._check_ready(state)
             # The message of a crashed process appears when its lease ends; until then writers need not wait
-            await self._drained(self._writer.lease)
+            await self._drained(self._writer.timing.lease)
             state = await self._change(state, during)
         try:
             self._check_ready(state)
@@ -499,10 +486,10 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _wait_for_writers(self, unchanged: str) -> None:
         """Process the messages of writes in progress; the error after `max_pause` says what has not changed."""
-        if not await self._drained(self._writer.max_pause):
-            count, limit = await self._writer.waiting(), f"{self._writer.max_pause:g} seconds"
+        if not await self._drained(self._writer.timing.max_pause):
+            count, limit = await self._writer.waiting(), f"{self._writer.timing.max_pause:g} seconds"
             text = f"{count} messages of writes in progress were not processed within {limit}"
-            by = (self.account.now() + timedelta(seconds=self._writer.lease)).isoformat(timespec="seconds")
+            by = (self.account.now() + timedelta(seconds=self._writer.timing.lease)).isoformat(timespec="seconds")
             text = f"{text}, and those of crashed processes can be received by {by}"
             raise RekeyNotReady(f"{text}; {unchanged}, run it again then")
 
@@ -512,7 +499,7 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         while await self._writer.waiting():
             if (self.account.now() - started_at).total_seconds() >= longest:
                 return False
-            if not await self._writer.process_messages(self._writer.lease):
+            if not await self._writer.process_messages(self._writer.timing.lease):
                 await self.account.sleep(pause)
                 pause = min(2 * pause, 1.0)
         return True
@@ -531,8 +518,3 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         if not state.is_verified:
             text = "the tables are not verified to be equal, or a write since could not be copied"
             raise RekeyNotReady(f"{text}; run verify until it finds no difference")
-
-
-def _part(move: Any, work: str, **options: Any) -> Any:
-    """Do a part of some work in another process, which has its own object."""
-    return getattr(move, work)(**options)

@@ -182,10 +182,6 @@ class WideEntity(SetCalls[Account_co, E]):
         value = await self._stored(key_fields, retry_for, ())
         return await self._discard(value, value.orphans)
 
-    @property
-    def location(self) -> str:
-        return f"table {self.table.name}"
-
     async def _one(self, selection: Selection) -> E | None:
         if selection.via is not None:
             self._reject_derived("find")
