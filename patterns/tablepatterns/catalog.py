@@ -106,7 +106,10 @@ def entry(name: str) -> CatalogEntry:
     names = _names()
     catalog_entry = names.get(_plain(name))
     if catalog_entry is None:
-        raise BadInput("name", name, "there is no pattern with this name", _hint(name, names))
+        near = difflib.get_close_matches(_plain(name), names, n=4, cutoff=_NEAR)
+        suggestions = list(dict.fromkeys(names[close_name].name for close_name in near))
+        hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else "`tablepatterns patterns` lists them all"
+        raise BadInput("name", name, "there is no pattern with this name", hint)
     return catalog_entry
 
 
@@ -131,9 +134,3 @@ def _names() -> dict[str, CatalogEntry]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
-
-
-def _hint(name: str, names: dict[str, CatalogEntry]) -> str:
-    near = difflib.get_close_matches(_plain(name), names, n=4, cutoff=_NEAR)
-    suggestions = list(dict.fromkeys(names[close_name].name for close_name in near))
-    return f"did you mean {' or '.join(suggestions)}?" if suggestions else "`tablepatterns patterns` lists them all"

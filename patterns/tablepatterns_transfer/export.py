@@ -120,7 +120,7 @@ class ExportWalk(RangeWalk[ExportProgress]):
             return []
         container, table = account.container(place.container), self.table.name
         copies = [copy_blob(container, *of_row, folder) for row in rows for of_row in place.blobs_of(table, row)]
-        return await account.gather(*copies, max_concurrency=_BLOBS_AT_A_TIME, independent=True)
+        return await account.gather(*copies, max_concurrency=_BLOBS_AT_A_TIME)
 
 
 def export_part(transfer: Any, options: ExportOptions, **how: Any) -> Coroutine[Any, Any, ExportProgress]:

@@ -19,9 +19,9 @@ from tablepatterns.edm import key_order
 from tablepatterns.entity import Entity
 from tablepatterns.entity_set.derived import Keys, keys_of
 
-from .arrow import ParquetWriter, arrow, read_parquet
+from .arrow import ParquetWriter, read_parquet
 from .errors import BadExport
-from .lines import LineWriter, read_lines, zstd
+from .lines import LineWriter, read_lines
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINT: Final = "unfinished.json"
@@ -152,14 +152,6 @@ def _sha256(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def check_format(file_format: str, compression: str) -> None:
-    """Check that the packages that a format needs are installed."""
-    if file_format == "parquet":
-        arrow()
-    elif compression == "zstd":
-        zstd()
 
 
 class FileWriter:

@@ -40,12 +40,14 @@ from tablepatterns.recipe import (
 )
 from tablepatterns.sdk.table import Table
 
+from .arrow import arrow
 from .blobs import BlobPlace, BlobRestorer
 from .compare import Differences, as_stream, differences
 from .errors import ImportDiffers
 from .export import Decode, ExportOptions, ExportProgress, ExportWalk, check_base, run_export
 from .foreign import FileImport, Rejects, import_foreign, rejects_of
-from .manifest import Export, Manifest, check_format
+from .lines import zstd
+from .manifest import Export, Manifest
 from .places import opened, path_between, place_of
 from .restore import (
     IfExists,
@@ -147,7 +149,10 @@ class TableTransfer(Pattern[Account_co]):
             raise BadInput("decrypt", decrypt, rule, "pass the set in place of the table")
         if decrypt and with_blobs:
             raise BadInput("with_blobs", with_blobs, "decrypted entities have their large values", "leave one out")
-        check_format(format, compression)
+        if format == "parquet":
+            arrow()
+        elif compression == "zstd":
+            zstd()
         content, blobs = "rows", BlobPlace.of(self.entity_set) if with_blobs else None
         if self.entity_set is not None and blobs is None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"

@@ -32,7 +32,7 @@ from tablepatterns import BulkDelete, EntitySet, KeyRotation, QueryClass, Rekey,
 from tablepatterns.cli.main import main
 from tablepatterns.errors import BadInput, BadToken, RangesFailed
 from tablepatterns.jobs import Migration, Report, Workers, backfill, count, migrate, repair, verify
-from tablepatterns.jobs.row_check import check_rows
+from tablepatterns.jobs.migration import check_rows
 from tablepatterns.jobs.workers import Task
 from tablepatterns.recipes.bulk_delete import Deleted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad

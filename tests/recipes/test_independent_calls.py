@@ -39,7 +39,7 @@ from tablepatterns import (
     rate_limit,
 )
 from tablepatterns.jobs import backfill, migrate, repair, verify
-from tablepatterns.jobs.row_check import check_rows
+from tablepatterns.jobs.migration import check_rows
 from tablepatterns_explore import World
 from tablepatterns_explore.world import START, SteppedStorage
 
@@ -104,7 +104,7 @@ def verification(world: World) -> list[Any]:
     return [verify(staff(world, BY_NAME, entities=BOTH), BY_NAME)]
 
 
-@case("row_check.check_page")
+@case("migration.check_page")
 def row_check(world: World) -> list[Any]:
     entities = staff(world, mappings=[LargeProperties(["Photo", "Report"], container="files", above=0)])
     for key in BOTH:

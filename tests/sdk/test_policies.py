@@ -48,6 +48,16 @@ async def sender_of(kind: Any, **options: Any) -> Any:
     return sender, transport.sent
 
 
+@pytest.mark.parametrize("options", [{"auto_request_id": False}, {"request_id_header_name": "x-id"}], ids=str)
+async def test_requests_are_named_as_the_options_say(kind: Any, options: dict[str, Any]) -> None:
+    sender, sent = await sender_of(kind, **options)
+    for number in range(2):
+        await sender.send(prepared_entity(sender, "Employees", "p", str(number), None))
+    assert [request.headers.get("x-ms-client-request-id") for request in sent] == [None] * len(sent)
+    ids = {request.headers.get("x-id") for request in sent}
+    assert len(ids - {None}) == (len(sent) if "request_id_header_name" in options else 0)
+
+
 @pytest.mark.parametrize(
     "options",
     [

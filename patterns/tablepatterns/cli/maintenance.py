@@ -26,7 +26,7 @@ from ..filters import Filter, QueryClass, parse
 from ..jobs import counting, derived_data, migration
 from ..jobs.counting import Counts
 from ..jobs.derived_data import Report
-from ..jobs.row_check import RowCheck, check_rows
+from ..jobs.migration import RowCheck, check_rows
 from ..key import Key
 from ..recipe import bound_async
 from ..recipes.bulk_delete import BulkDelete

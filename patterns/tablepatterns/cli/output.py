@@ -110,7 +110,6 @@ class Result:
     status: int = 0
 
     def print(self, *, as_json: bool) -> None:
-        """Print it as one JSON document, or as lines."""
         if as_json:
             print_document(self.data)
             return

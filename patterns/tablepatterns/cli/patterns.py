@@ -47,7 +47,6 @@ def patterns(
 
 
 def listing() -> Group:
-    """Return a list of all entries by kind, for a terminal."""
     names = max(len(entry.name) for entry in ENTRIES)
     parts: list[RenderableType] = []
     for kind in get_args(Kind):

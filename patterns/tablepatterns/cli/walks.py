@@ -97,16 +97,10 @@ class Walks:
     """
 
     def __init__(
-        self,
-        command: str,
-        storage: str | None,
-        resume: Path | None,
-        pace: Mapping[str, Any],
-        workers: int | None = None,
-        dask: str | None = None,
+        self, command: str, storage: str | None, resume: Path | None, workers: int | None, dask: str | None, **pace: Any
     ) -> None:
         path = resume or Path(f"tablepatterns-{command.replace(' ', '-')}.resume.json")
-        self.pace = dict(pace)
+        self.pace = pace
         self._share = partial(shared, workers, dask) if workers or dask else None
         self.tokens = ResumeTokens(path, continues=resume is not None)
         self._storage = storage
@@ -123,7 +117,6 @@ class Walks:
         """How many entities the table has, known after the first complete walk."""
 
     def load(self, name: str, kind: type[Any] | tuple[type[Any], ...], noun: str) -> Any:
-        """Return the object that the command names, on the storage that it names; see `load`."""
         return self.load_by(partial(load, name, kind, noun))
 
     def load_by(self, source: Callable[[str | None], Any]) -> Any:
@@ -159,7 +152,6 @@ class Walks:
         return last if isinstance(result, int) else result
 
     def run(self, work: Coroutine[Any, Any, T], *accounts: Account) -> T:
-        """Finish work on accounts; after a signal, say what was done, and how to continue."""
         return run_or_report(work, self._done, *accounts, tokens=self.tokens)
 
 
@@ -219,10 +211,9 @@ def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., 
         name = f"{group} {function.__name__}".strip().replace("_", "-")
 
         @wraps(function)
-        def command(*args: Any, storage: Any, max_per_second: Any, max_concurrency: Any, **kwargs: Any) -> Result:
-            pace = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
-            how = {name: kwargs.pop(name) for name in ("resume", "workers", "dask")}
-            return function(*args, walks=Walks(name, storage, pace=pace, **how), **kwargs)
+        def command(*args: Any, **kwargs: Any) -> Result:
+            how = {option: kwargs.pop(option) for option, _, _ in _OPTIONS}
+            return function(*args, walks=Walks(name, **how), **kwargs)
 
         own = [parameter for parameter in signature.parameters.values() if parameter.name != "walks"]
         vars(command)["__signature__"] = signature.replace(parameters=[*own, *options])

@@ -1,4 +1,4 @@
-"""Rewrite entities of earlier model versions in the current one."""
+"""Find the rows of a table that fit neither the key of a set nor its model, and rewrite those of earlier versions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from ..entity import Entity
-from ..entity_set.derived import Keys, keys_of
+from ..entity_set.derived import TOMBSTONE, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows
-from ..errors import BadInput, EntityNotFound, UnrecognizedEntity
+from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows, entity_of
+from ..errors import BadInput, BadKey, EntityNotFound, TablePatternsError, UnrecognizedEntity, message_of
 from ..rate_limit import Pool
-from ..recipe import Account
+from ..recipe import Account, declared_rows
 from ..retry import RETRY_FOR, check_retry_for
 from .job import job
 from .walk import TablePage, Walk, WalkReport, walk_name
@@ -102,3 +102,84 @@ async def migrate(
     call = partial(migrate, max_concurrency=max_concurrency, retry_for=retry_for)
     walk = Walk(name, [rows.primaries], rewrite_stale, Migration())
     return await walk.run(pool, resume, progress, workers, call)
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A row that fits neither a key of the set nor its model."""
+
+    row: Keys
+    reason: str
+
+
+@dataclass(frozen=True)
+class RowCheck(WalkReport):
+    """The progress or the result of one check; earlier calls are not included.
+
+    :param rows: how many rows were read, with those of derived data
+    :param earlier: how many entities were written in an earlier version of the model
+    :param token: the token to `resume` from, also in another process; None at the end
+    """
+
+    rows: int = 0
+    entities: int = 0
+    earlier: int = 0
+    misfits: tuple[Misfit, ...] = ()
+    token: str | None = None
+
+
+@job
+async def check_rows(
+    entity_set: EntitySet[Account, Any],
+    /,
+    *,
+    resume: str | None = None,
+    progress: Callable[[RowCheck], None] | None = None,
+    max_per_second: float | None = None,
+    max_concurrency: int = 8,
+    workers: int | Workers | None = None,
+) -> RowCheck:
+    """Read the table of a set, and report all rows that do not fit; nothing is written.
+
+    Rows of its derived data, and of other sets that this connection declares, belong there. Cost: 1 transaction for
+    each page of up to 1,000 rows, and that of reading large properties.
+    """
+    rows, plain, adapter = derived_rows(entity_set), entity_set.without_model(), adapter_or_none(entity_set)
+    primaries, declared = rows.primaries, declared_rows(entity_set.account)
+    derived = [kind for kind in entity_set.derived if rows.table_of(kind) is primaries]
+    pool = Pool(entity_set.account, max_per_second, max_concurrency)
+
+    def is_known(row: Entity) -> bool:
+        """Whether it is a row of derived data, or of another set that the connection declares."""
+        return declared.kind_of(primaries.name, *keys_of(row)) is not None or any(
+            kind.primary_keys_of(rows.key, row) is not None for kind in derived
+        )
+
+    async def check_row(row: Entity) -> RowCheck:
+        keys = keys_of(row)
+        if TOMBSTONE in row:
+            return RowCheck(1)
+        try:
+            rows.key.parse(*keys)
+        except BadKey as error:
+            return RowCheck(1, misfits=() if is_known(row) else (Misfit(keys, message_of(error)),))
+        is_earlier = False
+        try:
+            entity = await entity_of(plain, row)
+            if entity is not None and adapter is not None:
+                is_earlier = adapter.version_of(entity) < adapter.model.version
+                adapter.value_of(entity)
+        except TablePatternsError as error:
+            reason = message_of(error)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # An upgrade or a check of the user's model
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return RowCheck(1, 1, int(is_earlier))
+        return RowCheck(1, 1, int(is_earlier), (Misfit(keys, reason),))
+
+    async def check_page(page: TablePage) -> RowCheck:
+        return sum(await pool.map(check_row, page.rows), RowCheck())
+
+    walk = Walk(walk_name("check", rows), [primaries], check_page, RowCheck())
+    return await walk.run(pool, resume, progress, workers, partial(check_rows, max_concurrency=max_concurrency))

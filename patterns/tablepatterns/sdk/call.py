@@ -47,7 +47,8 @@ class SimpleResponse:
 
     def __init__(self, request: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> None:
         self.request, self.status_code, self.reason, self.content = request, status, reason, content
-        self.headers = case_insensitive_dict(headers)
+        # Those of urllib3 need no copy, which takes as long as signing
+        self.headers: Any = case_insensitive_dict(headers) if isinstance(headers, dict) else headers
         self.content_type: str | None = self.headers.get("Content-Type")
         self._encoding: str | None = None
 

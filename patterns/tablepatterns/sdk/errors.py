@@ -110,7 +110,6 @@ def code_and_message(body: Any) -> tuple[str, str] | None:
 
 
 def rejection(kind: type[HttpResponseError], message: str, code: str, response: Any, error_code: Any = None) -> Any:
-    """Return the error that the SDK raises for a rejection."""
     # Any, since the SDK documents its attributes but does not declare them
     error: Any = kind(message=f"{message}\nErrorCode:{code}", response=response)
     error.error_code = error_code or code

@@ -52,6 +52,8 @@ class QueueSender(RequestSender):
     def __init__(self, kind: Any, service: str, options: Mapping[str, Any]) -> None:
         super().__init__(kind, service, options)
         self.service = service
+        # A policy of the SDK's clients of queues does so for each attempt
+        self._names_requests = False
         package = import_module("azure.storage.queue")
         agent = UserAgentPolicy(sdk_moniker=f"storage-queue/{package.__version__}", **options).user_agent
         self.headers = {"x-ms-version": self.version, "Accept": "application/xml", "User-Agent": agent}

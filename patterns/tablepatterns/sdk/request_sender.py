@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import DecodeError
@@ -33,6 +34,7 @@ SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabl
 _RESPONSE: Final = "tablepatterns_response"
 """The option of an SDK call that carries a response to the transport that replays it."""
 _MAX_READERS: Final = 64
+_ID_OPTIONS: Final = frozenset({"auto_request_id", "request_id", "request_id_header_name"})
 
 
 @dataclass(eq=False, slots=True)
@@ -73,6 +75,7 @@ class RequestSender:
         address = urlsplit(self.service)
         host = address.hostname or ""
         self.is_cosmos = ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
+        self._names_requests = not options.keys() & _ID_OPTIONS
         self._reader: Callable[[str], Any] = lru_cache(_MAX_READERS)(partial(new_reader, kind, self.service))
 
     def _link(self, kind: Any, service: str, options: Mapping[str, Any]) -> Any:
@@ -86,6 +89,9 @@ class RequestSender:
 
     async def send(self, prepared: Prepared, **options: Any) -> Any:
         """Send a request, and return its result; the errors are those of the SDK's call."""
+        if self._names_requests:
+            # The SDK uses uuid1, for which libuuid asks the system: a twentieth of the time of a request
+            prepared.request.headers["x-ms-client-request-id"] = str(uuid4())
         return await self._in_span(prepared.span)(self, prepared, **options)
 
     async def _send(self, prepared: Prepared, **options: Any) -> Any:

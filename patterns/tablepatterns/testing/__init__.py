@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Final
+from types import SimpleNamespace, TracebackType
+from typing import Any, Final
 
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.ledger import Record, Span
@@ -18,14 +18,6 @@ from ..traffic.request import discards_most
 from ..traffic.tally import tallied
 
 __all__ = ["AccountTraffic"]
-
-
-class _Account:
-    """An in-memory account, with all its connections."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.tables = None
-        self._watch = Watch(engine, {}, engine.clock.now)
 
 
 class AccountTraffic(Traffic, Span):
@@ -45,7 +37,8 @@ class AccountTraffic(Traffic, Span):
     """
 
     def __init__(self, engine: Engine) -> None:
-        Traffic.__init__(self, _Account(engine), everywhere=True)
+        connections: Any = SimpleNamespace(tables=None, _watch=Watch(engine, {}, engine.clock.now))
+        Traffic.__init__(self, connections, everywhere=True)
         Span.__init__(self)
         self._engine = engine
         self._span = ExitStack()

@@ -88,7 +88,6 @@ def group_requests(requests: Iterable[Request], by: Callable[[Request], GroupT])
 
 
 def partition_loads(requests: Iterable[Request], seconds: float) -> list[PartitionLoad]:
-    """Return the load of each partition in each interval with requests."""
     step = timedelta(seconds=seconds)
     requests_by_interval: dict[tuple[int, str], list[Request]] = {}
     for request in requests:

@@ -126,16 +126,13 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
         if path.is_file():
             files.append(path)
             continue
-        below = sorted(file for file in path.rglob("*") if file.is_file() and _is_log(file))
+        names = tuple(f"{suffix}{compressed}" for suffix in _SUFFIXES for compressed in ("", _COMPRESSED))
+        below = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(names))
         if not below:
             rule = f"it has no file named {', '.join(f'*{suffix}' for suffix in _SUFFIXES)}, compressed or not"
             raise BadInput("logs", str(path), rule, "name the files")
         files += below
     return files
-
-
-def _is_log(path: Path) -> bool:
-    return path.name.removesuffix(_COMPRESSED).endswith(_SUFFIXES)
 
 
 def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
