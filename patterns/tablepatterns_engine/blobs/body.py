@@ -195,8 +195,9 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
     >>> read_range({"range": "bytes=-5"}) is read_range({"range": "bytes=9-0"}) is None
     True
     """
+    text = headers.get("x-ms-range", headers.get("range"))
     try:
-        return parse_range(headers.get("x-ms-range", headers.get("range", "")))
+        return parse_range(text) if text else None
     except ValueError:
         return None
 

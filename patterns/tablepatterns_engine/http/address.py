@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -145,9 +146,13 @@ def _query(options: str) -> tuple[dict[str, str], str | None]:
 
     Repeated values are joined in the order of their signature.
     """
-    values: dict[str, list[str]] = {}
-    for pair in options.split("&"):
-        name, _, value = pair.replace("+", " ").partition("=")
-        values.setdefault(decode(name), []).append(decode(value))
-    repeated = next((name for name, texts in values.items() if len(texts) > 1 and name != _LIST_OPTION), None)
-    return {name: ",".join(sorted(texts)) for name, texts in values.items()}, repeated
+    pairs: list[tuple[str, str]] = []
+    for pair in options.replace("+", " ").split("&"):
+        name, _, value = pair.partition("=")
+        pairs.append((decode(name), decode(value)))
+    query = dict(pairs)
+    if len(query) == len(pairs):
+        return query, None
+    counts = Counter(name for name, _ in pairs)
+    repeated = next((name for name in query if counts[name] > 1 and name != _LIST_OPTION), None)
+    return {name: ",".join(value for other, value in sorted(pairs) if other == name) for name in query}, repeated

@@ -96,8 +96,9 @@ def element(name: str, *content: str) -> str:
 
 def optional(name: str, value: object | None) -> str:
     """Return an element with a value, or an empty text without a value."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return "" if value is None else element(name, xml_text(text))
+    if value is None:
+        return ""
+    return element(name, xml_text(str(value).lower() if isinstance(value, bool) else str(value)))
 
 
 def xml_text(text: str) -> str:

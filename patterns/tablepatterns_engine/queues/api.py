@@ -207,17 +207,15 @@ def write_messages(messages: Iterable[Message], *, has_receipts: bool = True, ha
     """Return received messages as a document; those of a peek have no receipts, and a sent one has no text."""
     items: list[str] = []
     for message in messages:
-        content = [
-            f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>",
-            f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>",
-        ]
+        content = f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>"
+        content += f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>"
         if has_receipts:
             visible = http_date(message.visible)
-            content.append(f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>")
+            content += f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>"
         if has_texts:
             text = element("MessageText", xml_text(message.text))
-            content.append(f"<DequeueCount>{message.dequeues}</DequeueCount>{text}")
-        items.append(element("QueueMessage", *content))
+            content += f"<DequeueCount>{message.dequeues}</DequeueCount>{text}"
+        items.append(element("QueueMessage", content))
     return write_document(element("QueueMessagesList", *items))
 
 

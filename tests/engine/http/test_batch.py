@@ -132,6 +132,13 @@ def test_a_content_of_another_length_is_rejected(difference: int, wire: Wire) ->
     assert rows(wire) == []
 
 
+def test_an_option_of_a_part_is_given_once(wire: Wire) -> None:
+    path = entity_path("p", "a")
+    said = rejected(wire, ("MERGE", f"{path}?timeout=1&timeout=1", JSON, {}))
+    assert said[:2] == (400, "InvalidQueryParameterValue")
+    assert rows(wire) == []
+
+
 class TestWhoIsAtFault:
     def test_the_same_row_twice(self, wire: Wire) -> None:
         assert rejected(wire, insert("a"), insert("a")) == (
