@@ -34,7 +34,7 @@ Each service has these files:
     service      the rules: one method per operation, each atomic under one lock
     state        the data that the rules work on
 
-Tables have `entities`, `query` and `errors` besides; blobs have `blob`, `containers`, `listing`, `conditions`
+Tables have `entities` and `query` besides; blobs have `blob`, `containers`, `listing`, `conditions`
 and `leases`, and `headers`, `body` and `crc64` of their requests.
 
 `service` and `state` know nothing about HTTP, JSON or XML. `service` checks every change in full before it makes it.

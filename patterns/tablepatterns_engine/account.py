@@ -83,7 +83,6 @@ class Engine(AccountContext):
             return self._blobs
 
     def note_thread(self) -> None:
-        """Note that the current thread sends a request."""
         thread = get_ident()
         if self._first_thread is None:
             self._first_thread = thread

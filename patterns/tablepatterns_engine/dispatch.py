@@ -36,7 +36,7 @@ class AccountApi:
 
     def max_body(self, service: str) -> int:
         """Return the maximum size of a request to a service in bytes; longer requests are rejected."""
-        return self._api(service).max_body
+        return _service(service).max_body
 
     def cors_rules(self, service: str) -> Sequence[CorsRule]:
         return self._settings(service).get_service_properties().cors

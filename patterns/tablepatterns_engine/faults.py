@@ -67,8 +67,6 @@ class Fault:
         return self.executed and self.error is None
 
 
-NO_CONNECTION: Final = Fault("no connection", executed=False, loses="connection")
-REQUEST_LOST: Final = Fault("request lost", executed=False, loses="request")
 RESPONSE_LOST: Final = Fault("response lost", loses="response")
 TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", executed=False, error=errors.OPERATION_TIMED_OUT)
 TIMED_OUT_AFTER: Final = Fault("timed out after the commit", error=errors.OPERATION_TIMED_OUT)
@@ -155,7 +153,9 @@ class Rule:
 
     def applies_to(self, info: RequestInfo) -> bool:
         """Return whether the fault affects a request, and count it."""
-        if not self._matches(info) or self.hits == self._where.get("times"):
+        actual = info._replace(name=info.name.lower())
+        matches = all(wanted in (None, value) for wanted, value in zip(self._wanted, actual, strict=True))
+        if not matches or self.hits == self._where.get("times"):
             return False
         if self._passed < self._where.get("after", 0):
             self._passed += 1
@@ -164,10 +164,6 @@ class Rule:
             return False
         self.hits += 1
         return True
-
-    def _matches(self, info: RequestInfo) -> bool:
-        seen = info._replace(name=info.name.lower())
-        return all(wanted in (None, found) for wanted, found in zip(self._wanted, seen, strict=True))
 
     def __enter__(self) -> Self:
         return self
@@ -227,14 +223,14 @@ class Faults:
 
         :param where: the affected requests
         """
-        return self.add(NO_CONNECTION, **where)
+        return self.add(Fault("no connection", executed=False, loses="connection"), **where)
 
     def lose_request(self, **where: Unpack[Where]) -> Rule:
         """Break the connection before the request is executed. The client cannot tell this from a lost response.
 
         :param where: the affected requests
         """
-        return self.add(REQUEST_LOST, **where)
+        return self.add(Fault("request lost", executed=False, loses="request"), **where)
 
     def lose_response(self, **where: Unpack[Where]) -> Rule:
         """Break the connection after the request was executed.

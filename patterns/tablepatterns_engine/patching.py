@@ -69,8 +69,10 @@ def patch_azure(*engines: Engine, trust_tokens: TrustTokens = True) -> Generator
     async def aio_sleep(_: object, duration: float) -> None:
         sleep(_, duration)
 
+    named = f"AccountName={first.account_name};AccountKey={first.account_key}"
+    connection_string = f"DefaultEndpointsProtocol=https;{named};EndpointSuffix=core.windows.net"
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.dict(os.environ, {CONNECTION_VARIABLE: _connection_string(first)}))
+        patches.enter_context(mock.patch.dict(os.environ, {CONNECTION_VARIABLE: connection_string}))
         # The clients of single tables wrap their transport, and sleep by the method that it inherits
         patches.enter_context(mock.patch.object(transport.HttpTransport, "sleep", sleep))
         patches.enter_context(mock.patch.object(transport.AsyncHttpTransport, "sleep", aio_sleep))
@@ -109,8 +111,3 @@ def _account_of(url: str) -> str | None:
     if address.hostname in _EMULATOR and address.port in AZURITE_PORTS.values():
         return address.path.split("/")[1].removesuffix("-secondary")
     return None
-
-
-def _connection_string(engine: Engine) -> str:
-    named = f"AccountName={engine.account_name};AccountKey={engine.account_key}"
-    return f"DefaultEndpointsProtocol=https;{named};EndpointSuffix=core.windows.net"

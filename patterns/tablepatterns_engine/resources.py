@@ -62,13 +62,10 @@ def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
         raise ServiceError(errors.EMPTY_METADATA_KEY)
     if not all(map(_NAME.fullmatch, metadata)):
         raise ServiceError(errors.INVALID_METADATA)
-    if sum(map(_size, metadata.keys(), metadata.values())) > MAX_METADATA_BYTES:
+    size = sum(len(name) + len(value.encode("utf-8", "surrogatepass")) for name, value in metadata.items())
+    if size > MAX_METADATA_BYTES:
         raise ServiceError(errors.METADATA_TOO_LARGE)
     return dict(metadata)
-
-
-def _size(name: str, value: str) -> int:
-    return len(name) + len(value.encode("utf-8", "surrogatepass"))
 
 
 def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
@@ -179,10 +176,6 @@ class Settings(ABC):
     @abstractmethod
     def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
         """Return the stored access policies of a table, a queue or a container."""
-
-    @abstractmethod
-    def set_policies(self, name: str, policies: Sequence[AccessPolicy], /) -> None:
-        """Replace the stored access policies of a table, a queue or a container."""
 
     def get_service_properties(self) -> ServiceProperties:
         return self._properties

@@ -141,7 +141,7 @@ class _Reply:
     request: HttpRequest = None  # type: ignore[assignment]
     headers: MutableMapping[str, str] = None  # type: ignore[assignment]
     _content: bytes | None = None
-    _encoding: str | None = None
+    encoding: str | None = None
     _json: Any = None
 
     def __init__(self, request: HttpRequest, response: Response) -> None:
@@ -183,19 +183,11 @@ class _Reply:
     def url(self) -> str:
         return self.request.url
 
-    @property
-    def encoding(self) -> str | None:
-        return self._encoding
-
-    @encoding.setter
-    def encoding(self, value: str | None) -> None:
-        self._encoding = value
-
     def body(self) -> bytes:
         return self.content
 
     def text(self, encoding: str | None = None) -> str:
-        name, content = encoding or self._encoding or "utf-8", self.content
+        name, content = encoding or self.encoding or "utf-8", self.content
         # azure-core drops a byte order mark too, and the XML answers of the service begin with one
         is_marked = content.startswith(codecs.BOM_UTF8) and codecs.lookup(name).name == "utf-8"
         return content.decode("utf-8-sig" if is_marked else name)
@@ -297,7 +289,6 @@ class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportInc
 
 
 def _parts(reply: _Reply) -> Iterator[tuple[HttpRequest, Response]]:
-    """Pair each response in a multipart body with its request, or else with the outer one."""
     if not (reply.content_type or "").startswith("multipart/mixed"):
         raise ValueError("You can't get parts if the response is not multipart/mixed")
     info = getattr(reply.request, "multipart_mixed_info", None)
@@ -314,17 +305,13 @@ def _flat(requests: Iterable[Any]) -> Iterator[Any]:
 def _observations(outer: _Reply, replies: Sequence[_Reply]) -> Iterator[Any]:
     """Call the policies of the parts with each part; yield their results."""
     info = getattr(outer.request, "multipart_mixed_info", None)
-    policies = [policy for policy in (info[1] if info else ()) if _observes(policy)]
+    unchanged: Any = SansIOHTTPPolicy.on_response
+    policies = [policy for policy in (info[1] if info else ()) if type(policy).on_response is not unchanged]
     for reply in replies if policies else ():
         context = PipelineContext(None)
         request = PipelineRequest(reply.request, context)
         for policy in policies:
             yield policy.on_response(request, PipelineResponse(reply.request, reply, context))
-
-
-def _observes(policy: SansIOHTTPPolicy[Any, Any]) -> bool:
-    base: type[SansIOHTTPPolicy[Any, Any]] = SansIOHTTPPolicy
-    return type(policy).on_response is not base.on_response
 
 
 class _Sender:
@@ -434,7 +421,6 @@ class AioEngineTransport(_Sender, AsyncHttpTransport[HttpRequest, AsyncHttpRespo
         return AioEngineResponse(request, self.exchange(message, kwargs))
 
     async def message(self, request: HttpRequest) -> Request:
-        """Return a request as it is sent, with its whole body."""
         content = _content(request)
         if hasattr(content, "__aiter__"):
             content = [chunk async for chunk in content]
@@ -478,7 +464,6 @@ def _message(request: HttpRequest, content: Any) -> Request:
 
 
 def _content(request: Any) -> Any:
-    """Return a request's content, which `azure.core.pipeline.transport.HttpRequest` calls its body."""
     try:
         return request.content
     except AttributeError:

@@ -32,7 +32,6 @@ LAST_WITHOUT_SOME_HEADERS: Final = "2017-07-29"
 
 
 def drop_newer_headers(headers: dict[str, str], version: str) -> None:
-    """Remove the headers that came with a later version than that of the request."""
     if version in _KNOWN:
         for name, first in _FIRST_VERSIONS.items():
             if version < first:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import shake_128
-from types import TracebackType
 from typing import Any, Final, Literal, TypeAlias
 from unittest.mock import patch
 
@@ -63,7 +62,6 @@ def line_of(choices: Iterable[Choice]) -> str:
 
 
 def parse(line: str) -> list[Choice]:
-    """Return the schedule that a line of text stands for."""
     return [_choice(word) for word in line.split()]
 
 
@@ -115,8 +113,6 @@ class Chance:
         self._patches.enter_context(patch.object(random.Random, "__init__", init_with_seed))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._patches.close()
         random.setstate(self._former)

@@ -90,7 +90,6 @@ class Node:
         return self.points[point_index].strand if self.points else ()
 
     def run(self, live: _Live, point: Point | None) -> None:
-        """Run a coroutine until it waits again, and store where, or how it ended."""
         try:
             stop = advance(live.coroutine, point)
         except Exception as error:  # noqa: BLE001 - how an actor may end is not decided here
@@ -175,7 +174,9 @@ class Code:
     def _run(self, child: Node, text: str | None, learner: Learner) -> None:
         """Run the code from the place before a child, and store in the child where it waits."""
         node = child.before
-        self._limit_threads()
+        # Where a thread is needed again that is ended here, another one is brought there
+        while len(self._threads) > _MAX_THREADS:
+            self._end_live(self._threads.popleft())
         live = self._live_at(node)
         if text is not None:
             learner.learn(self._world.stamps.replace_stamps(text), node.strand(child.point_index))
@@ -189,11 +190,6 @@ class Code:
         # Code that writes to the engine itself would not do so where it is not run again
         child.has_written = self._world.stamps.has_stamped
         self.shares_objects |= before != live.shared.state() or child.has_written
-
-    def _limit_threads(self) -> None:
-        """End the threads that have waited longest; where one is needed again, another one is brought there."""
-        while len(self._threads) > _MAX_THREADS:
-            self._end_live(self._threads.popleft())
 
     def _end_live(self, node: Node) -> None:
         if node.live is not None:

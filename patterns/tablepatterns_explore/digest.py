@@ -40,7 +40,6 @@ class Stamps(Clock):
 
     @property
     def has_stamped(self) -> bool:
-        """Whether timestamps were created since the last turn."""
         return self._number > 0
 
     def move_to(self, moment: Ticks) -> None:
@@ -66,14 +65,13 @@ class Stamps(Clock):
         return _STAMP.sub(lambda match: self._names.get(match[0].replace("%3A", ":"), match[0]), text)
 
 
-_SIZE: Final = 16
 _VOLATILE: Final = frozenset({"date", "server", "x-ms-request-id", "x-ms-client-request-id", "x-ms-version"})
 _REQUEST_ID: Final = re.compile(r"RequestId:[0-9a-fA-F-]{36}")
 
 
 def digest_of(*values: object) -> bytes:
     """Return a digest of values whose repr shows all of them."""
-    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def value_of(thing: object) -> bytes | int:

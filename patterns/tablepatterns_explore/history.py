@@ -58,7 +58,6 @@ class Learner:
         return tuple(sorted(self._exact_digests.items()))
 
     def receive(self, strand: Strand, value: object) -> None:
-        """Add exactly what a call received."""
         self._exact_digests[strand] = digest_of(self._exact_digests.get(strand), value)
 
     def learn(self, value: object, strand: Strand | None = None) -> None:

@@ -41,7 +41,7 @@ def describe_request(request: Request | InnerRequest) -> str:
     path = unquote(address.path).lstrip("/")
     if ".table." in address.netloc or not address.netloc:
         if path == "$batch":
-            parts = list(operations_of(request))
+            parts = list(_read_operations(request.headers.get("content-type", ""), request.body))
             return f"transaction of {len(parts)}: {', '.join(map(describe_request, parts))}"
         if description := _describe_table_request(request, path):
             return description
@@ -56,10 +56,6 @@ def may_write(request: Request) -> bool:
     return True
 
 
-def operations_of(batch: Request | InnerRequest) -> Iterator[InnerRequest]:
-    return _read_operations(batch.headers.get("content-type", ""), batch.body)
-
-
 def _read_operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
     for part in read_parts(body, content_type):
         if part.content_type.startswith("multipart/mixed"):
@@ -69,7 +65,6 @@ def _read_operations(content_type: str, body: bytes) -> Iterator[InnerRequest]:
 
 
 def _describe_table_request(request: Request | InnerRequest, path: str) -> str | None:
-    """Describe a request for tables or entities; None for any other."""
     if match := _ENTITY.fullmatch(path):
         keys = (match[name].replace("''", "'") for name in ("partition", "row"))
         return f"{_word(request)} {match['table']}({', '.join(map(repr, keys))})"
@@ -155,7 +150,6 @@ class Call(Point):
         return repr((self.strand, self.message.method, self.message.url, headers, body))
 
     def execute(self) -> ResponseOrError:
-        """Send the request, and return the response or the error of the network."""
         try:
             return self._exchange()
         except Exception as error:  # noqa: BLE001 - any error of the network is for the sender
@@ -186,8 +180,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Completion(Generic[T]):
-    """The end of a coroutine, with what it returned."""
-
     value: T
 
 

@@ -21,7 +21,6 @@ from .world import World
 
 
 def _result_of(executed: Executed) -> str:
-    """Return the result of a request: its status, the service's error, and any fault."""
     if not executed.records:
         return type(executed.response).__name__
     record = executed.records[-1]
@@ -110,7 +109,6 @@ class Run:
         self.world.snapshots.go_to(self.account)
 
     def begin(self) -> None:
-        """Let every actor run until it waits for the first time."""
         for actor in self.actors:
             self._reach(actor, actor.code.node_after(actor.node))
         self._pass_time()
@@ -307,8 +305,6 @@ class Run:
 
 
 class ScheduleFailure(Exception):
-    """A schedule with which something is wrong, at the point where it is."""
-
     def __init__(self, run: Run, violation: Violation) -> None:
         super().__init__(violation.condition)
         self.violation = violation

@@ -92,8 +92,6 @@ FAULTS: Final[Mapping[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_
 
 
 class Executed(NamedTuple):
-    """The result of a request, what the ledger says of it, and the account after it."""
-
     response: ResponseOrError
     records: tuple[Record, ...]
     account: Saved
@@ -148,7 +146,6 @@ class ActorGroup:
         return self._executions[key]
 
     def close(self) -> None:
-        """End all coroutines, so that none of their code runs later."""
         for code in self.codes:
             code.close()
         for coroutines in self._unstarted.values():

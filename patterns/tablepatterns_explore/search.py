@@ -47,10 +47,22 @@ class Bound:
 
         The first one continues with the current actor, if it has a request to send.
         """
-        return [*run.turns(), *self._wakes(run), *self._losses(run), *self._crashes(run), *self._stalls(run)]
+        choices = run.turns()
+        sleeps = [sleep.until for actor in run.running for sleep in actor.sleeps]
+        waits = [call.since for actor in run.running for call in actor.calls]
+        # A sleeper wakes if every pending request may take that long
+        if sleeps and all(min(sleeps) - since <= self.latency * SECOND for since in waits):
+            choices.append(Choice("wake"))
+        writes = [actor.label(call) for actor in run.running for call in actor.calls if call.may_write]
+        # A read whose response is lost is retried, which is equivalent to a schedule in which it is sent later
+        if self._lost_responses_left(run) > 0:
+            choices += [choice for label in writes for choice in (Choice("lose", label), Choice("time out", label))]
+        if self._crashes_left(run) > 0:
+            choices += [Choice("crash", actor.name) for actor in run.running if actor.calls]
+            choices += [Choice("crash after", label) for label in writes]
+        return choices + [Choice("stall", seconds=seconds) for seconds in sorted(set(self._stalls_left(run)))]
 
     def permits(self, run: Run, choice: Choice) -> bool:
-        """Return whether a run stays within the limit of preemptions after a choice."""
         return self.preemptions is None or run.preemptions + run.preempts(choice) <= self.preemptions
 
     def remaining(self, run: Run) -> tuple[object, ...]:
@@ -70,32 +82,6 @@ class Bound:
             if choice.kind == "stall":
                 stalls.remove(choice.seconds)
         return stalls
-
-    def _wakes(self, run: Run) -> Iterator[Choice]:
-        """Yield the choice that a sleeper wakes, if every pending request may take that long."""
-        sleeps = [sleep.until for actor in run.running for sleep in actor.sleeps]
-        waits = [call.since for actor in run.running for call in actor.calls]
-        if sleeps and all(min(sleeps) - since <= self.latency * SECOND for since in waits):
-            yield Choice("wake")
-
-    def _losses(self, run: Run) -> Iterator[Choice]:
-        # A read whose response is lost is retried, which is equivalent to a schedule in which it is sent later
-        if self._lost_responses_left(run) > 0:
-            for label in _write_labels(run):
-                yield from (Choice("lose", label), Choice("time out", label))
-
-    def _crashes(self, run: Run) -> Iterator[Choice]:
-        if self._crashes_left(run) > 0:
-            yield from (Choice("crash", actor.name) for actor in run.running if actor.calls)
-            yield from (Choice("crash after", label) for label in _write_labels(run))
-
-    def _stalls(self, run: Run) -> Iterator[Choice]:
-        yield from (Choice("stall", seconds=seconds) for seconds in sorted(set(self._stalls_left(run))))
-
-
-def _write_labels(run: Run) -> Iterator[str]:
-    for actor in run.running:
-        yield from (actor.label(call) for call in actor.calls if call.may_write)
 
 
 _REPEATED_EVERY: Final = 10
@@ -201,15 +187,12 @@ class Search:
                 self._follow(run)
             self._choices += run.length - start_length
             if self._group is not None and self._group.keeps_histories != self._keeps_histories:
-                self._restart()
+                # A check has read the requests, in which schedules with equal states may differ, so start over
+                self._keeps_histories = True
+                self._schedules = self._pruned = self._abandoned = self._choices = 0
+                self._states.clear()
+                self._branches[:] = [_BEGIN]
         return not self._branches and not self._abandoned
-
-    def _restart(self) -> None:
-        """Start over: a check has read the requests, in which schedules with equal states may differ."""
-        self._keeps_histories = True
-        self._schedules = self._pruned = self._abandoned = self._choices = 0
-        self._states.clear()
-        self._branches[:] = [_BEGIN]
 
     def sample(self, random: Random) -> None:
         """Try one schedule at random, with any number of preemptions."""

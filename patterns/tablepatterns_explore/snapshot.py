@@ -157,7 +157,6 @@ class Snapshots:
         return self._places[index]
 
     def _walk(self) -> Iterator[tuple[_Place, Any]]:
-        """Yield all places that hold state, and what is there."""
         parts: list[Any] = [self._engine]
         visited, numbers = {id(self._engine)}, Counter[type]()
         for part in parts:
@@ -299,7 +298,6 @@ def _order(key: Any) -> str:
 
 @lru_cache
 def _is_constant(kind: Any) -> bool:
-    """Tell whether the values of a class never change."""
     parameters = getattr(kind, "__dataclass_params__", None)
     is_frozen = parameters is not None and parameters.frozen
     return is_frozen or issubclass(kind, (tuple, Entity, Content, FunctionType, MethodType))

@@ -75,7 +75,6 @@ class SteppedTransport(AioEngineTransport):
         self._world = world
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
-        """Return the response that the schedule lets the sender receive."""
         message = await self.message(request)
         response: AsyncHttpResponse = await self._world.call(request, message, partial(self.exchange, message, kwargs))
         return response
@@ -102,14 +101,11 @@ class SteppedStorage(_OfWorld, Storage):
     """The account of a world, for recipes: what they await is stepped by the schedule."""
 
     def __init__(self, world: World) -> None:
-        engine = world.engine
-        target = in_memory(engine.account_name, engine.account_key, world.credential)
-        super().__init__(target, engine, {"transport": world.transport})
+        super().__init__(world.target, world.engine, {"transport": world.transport})
         self._world = world
         self._tables_by_name: dict[str, Table] = {}
 
     def table(self, name: str) -> Table:
-        """Return one table of the account, the same each time."""
         if name not in self._tables_by_name:
             self._tables_by_name[name] = super().table(name)
         return self._tables_by_name[name]
@@ -146,7 +142,6 @@ class SyncSteppedTransport(EngineTransport):
         self._world = world
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Return the response that the schedule lets the sender receive."""
         message = finish(self._world.transport.message(request))
         exchange = partial(self._world.transport.exchange, message, kwargs)
         response: HttpResponse = self._world.wait(
@@ -162,9 +157,7 @@ class SyncSteppedStorage(_OfWorld, SyncStorage):
     """The account of a world, for recipes in plain functions. Their concurrent calls run one after another."""
 
     def __init__(self, world: World) -> None:
-        engine = world.engine
-        target = in_memory(engine.account_name, engine.account_key, world.credential)
-        super().__init__(target, engine, {"transport": world.sync_transport})
+        super().__init__(world.target, world.engine, {"transport": world.sync_transport})
         self._world = world
         self._has_threads = False
 
@@ -195,8 +188,6 @@ class _ObservedLedger(Ledger):
 
 
 class Outcome(Protocol):
-    """What became of an actor."""
-
     @property
     def name(self) -> str: ...
 
@@ -231,6 +222,8 @@ class World:
 
     def __init__(self, chance: Chance, *, merges_orders: bool = True) -> None:
         self._chance = chance
+        self.threads = chance.threads
+        """The threads that the schedule steps, of which one runs at a time."""
         self._actors: Sequence[Outcome] = ()
         self.merges_orders = merges_orders
         self.stamps = Stamps(START)
@@ -240,6 +233,7 @@ class World:
         self.ledger = self.engine.ledger = _ObservedLedger()
         self.snapshots = Snapshots(self.engine, self.stamps)
         self.credential = AzureNamedKeyCredential(self.engine.account_name, self.engine.account_key)
+        self.target = in_memory(self.engine.account_name, self.engine.account_key, self.credential)
         self.transport = SteppedTransport(self, self.engine)
         """For SDK clients that `table_client` does not give; they take `credential` too."""
         self.storage = SteppedStorage(self)
@@ -264,7 +258,7 @@ class World:
         :param options: keyword options of the client, such as `retry_total`
         """
         client_options: dict[str, Any] = {"credential": self.credential, "transport": self.transport} | options
-        return TableClient(self.storage.target.urls["table"], name, **client_options)
+        return TableClient(self.target.urls["table"], name, **client_options)
 
     def sync_table_client(self, name: str, **options: Any) -> SyncTableClient:
         """Return the SDK's sync client of a table, for plain functions.
@@ -272,7 +266,7 @@ class World:
         :param options: keyword options of the client, such as `retry_total`
         """
         client_options: dict[str, Any] = {"credential": self.credential, "transport": self.sync_transport} | options
-        return SyncTableClient(self.storage.target.urls["table"], name, **client_options)
+        return SyncTableClient(self.target.urls["table"], name, **client_options)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine at once, before the actors begin, or to look at what they left; no schedule interrupts it.
@@ -356,13 +350,7 @@ class World:
         await self.new_sleep(seconds)
 
     def new_sleep(self, seconds: float) -> Sleep:
-        """Return the point of a sleep that begins now."""
         return Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
-
-    @property
-    def threads(self) -> set[int]:
-        """The threads that the schedule steps, of which one runs at a time."""
-        return self._chance.threads
 
     def wait(self, point: Point) -> Any:
         """Wait in the thread of a plain function until the schedule settles a point, and return what it receives.
@@ -472,7 +460,6 @@ class _ConcurrentCalls(Generic[T]):
         self._admit()
 
     def resume(self, point: Point) -> None:
-        """Step the call that waited at a point, which is settled now."""
         index = self.owners[point]
         self._step(index, point)
         self._admit()

@@ -14,7 +14,7 @@ from support.examples import examples
 from tablepatterns import EntitySet, InterPartitionIndex, Key, Summary
 from tablepatterns_explore import World, explore
 from tablepatterns_explore.choice import Chance, Choice
-from tablepatterns_explore.ready_loop import ready_loop
+from tablepatterns_explore.request_points import ready_loop
 from tablepatterns_explore.run import attempt
 from tablepatterns_explore.scenario import Scenario
 from tablepatterns_explore.search import Bound

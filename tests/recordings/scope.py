@@ -75,6 +75,11 @@ class Scope:
         return not self._blocks >= {block.decode() for block in listed}
 
 
+def names_blob_version(answer: Answer) -> bool:
+    """Return whether an answer names the version of a blob, as only accounts do that keep all versions."""
+    return "x-ms-version-id" in answer.headers or b"<VersionId>" in answer.body
+
+
 _OLD_ELEMENTS: Final = {
     # Accounts had no tiers before their second kind; snapshots had none before 2019
     **dict.fromkeys(("AccessTier", "AccessTierInferred"), "2019-02-02"),

@@ -22,6 +22,8 @@ class Grammar(NamedTuple):
 
 
 _PARAMETER: Final = "InvalidQueryParameterValue"
+_TOO_LONG: Final = ("2147483648", "-2147483649", "9" * 19)
+"""Numbers of more than 32 bits."""
 _DATE: Final = "Mon, 01 Jan 2001 00:00:00 GMT"
 _MD5: Final = "AAAAAAAAAAAAAAAAAAAAAA=="
 _CRC64: Final = "AAAAAAAAAAA="
@@ -66,7 +68,7 @@ TEXT: Final = Grammar(("x", "a, b; c=d"), ())
 """Any text is a value."""
 
 OF_EVERY_OPERATION: Final[Mapping[str, Grammar]] = {
-    "?timeout": Grammar(("0", "30"), ("x", "", "-1", "1.5", "30s"), _PARAMETER),
+    "?timeout": Grammar(("0", "30"), ("x", "", "-1", "1.5", "30s", *_TOO_LONG), _PARAMETER),
     "?comp": Grammar((), ("x", "", "Metadata "), _PARAMETER),
     "?restype": Grammar((), ("x", "", "blob", "containers"), _PARAMETER),
     "x-ms-version": Grammar(("2021-12-02",), ("x", "2021-12-03", "2021-12", "latest", "2019-13-01")),
@@ -126,7 +128,7 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
     **dict.fromkeys(("?prefix", "?delimiter", "?startFrom"), TEXT),
     "?snapshot": Grammar(("2001-01-01T00:00:00.0000000Z",), ("x", "", "2001", "2001-13-01T00:00:00Z"), _PARAMETER),
     "?marker": Grammar((), ("x", "%", "AAAA"), "InvalidMarker"),
-    "?maxresults": Grammar(("1", "5000", "5001"), ("x", "", "1.5", "1e3", "9" * 19), _PARAMETER),
+    "?maxresults": Grammar(("1", "5000", "5001"), ("x", "", "1.5", "1e3", *_TOO_LONG), _PARAMETER),
     "?include": Grammar(("metadata", "", "metadata,deleted"), ("x", "metadata,x", "Metadata"), _PARAMETER),
     "?blocklisttype": Grammar(("committed", "uncommitted", "all"), ("x", "", "none", "all,all"), _PARAMETER),
     "?blockid": Grammar(("YQ==",), ("x", "", "Y!==", "Y" * 88), _PARAMETER),
@@ -135,9 +137,9 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
 """The grammar of each option, whichever operation has it."""
 
 _PAGE_SIZE: Final = Grammar(
-    ("1", "5000"), ("x", "", "1.5", "1e3", "9" * 19), _PARAMETER, out_of_range=("0", "5001", "-1")
+    ("1", "5000"), ("x", "", "1.5", "1e3", *_TOO_LONG), _PARAMETER, out_of_range=("0", "5001", "-1")
 )
-_SECONDS: Final = Grammar(("1", "60"), ("x", "", "1.5", "9" * 19), _PARAMETER, out_of_range=("604801", "-1"))
+_SECONDS: Final = Grammar(("1", "60"), ("x", "", "1.5", *_TOO_LONG), _PARAMETER, out_of_range=("604801", "-1"))
 OF_QUEUES: Final[Mapping[str, Grammar]] = {
     "x-ms-meta-a": TEXT,
     "?prefix": TEXT,
@@ -146,7 +148,9 @@ OF_QUEUES: Final[Mapping[str, Grammar]] = {
     "?include": Grammar(("metadata", ""), ("x", "metadata,x", "Metadata"), _PARAMETER),
     "?numofmessages": _PAGE_SIZE._replace(valid=("1", "32"), out_of_range=("0", "33", "-1")),
     "?visibilitytimeout": _SECONDS,
-    "?messagettl": Grammar(("-1", "1", "604800", "604801"), ("x", "", "0", "-2", "1.5", "9" * 19), _PARAMETER),
+    "?messagettl": Grammar(
+        ("-1", "1", "604800", "604801", "2147483647"), ("x", "", "0", "-2", "1.5", *_TOO_LONG), _PARAMETER
+    ),
     "?peekonly": Grammar(("true", "false", "True"), ("x", "", "1", "yes", "true,false"), _PARAMETER),
     "?popreceipt": Grammar((), ("x", "%21", "AAA"), _PARAMETER),
 }

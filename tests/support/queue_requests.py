@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import fromstring
@@ -86,8 +86,9 @@ def full_text(account: str, method: str, url: str, headers: Mapping[str, str]) -
     address = urlsplit(url)
     values = [headers.get(name, "") for name in SIGNED_HEADERS]
     own = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(headers) if name.startswith("x-ms-"))
-    options = sorted((name.lower(), value) for name, value in parse_qsl(address.query, keep_blank_values=True))
-    resource = f"/{account}{address.path or '/'}" + "".join(f"\n{name}:{value}" for name, value in options)
+    options = parse_qs(address.query, keep_blank_values=True).items()
+    values_by_name = sorted((name.lower(), ",".join(sorted(texts))) for name, texts in options)
+    resource = f"/{account}{address.path or '/'}" + "".join(f"\n{name}:{value}" for name, value in values_by_name)
     return "\n".join([method, *values, own]) + resource
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablepatterns.edm import ordinal
+from tablepatterns.edm import Ticks, ordinal
 from tablepatterns.limits import LEASE_MAX_DURATION, LEASE_MIN_DURATION
 from tablepatterns_engine.blobs.blob import Blob, Kind
 from tablepatterns_engine.blobs.leases import INFINITE, NO_LEASE, Lease
@@ -100,7 +100,7 @@ def _check_container(container: Container) -> None:
     if len({container.properties.modified, *versions}) <= len(versions):
         raise AssertionError(f"two versions in {container.properties.name!r} have the same ETag")
     for slot in container.slots.walk():
-        if slot.empty or container.slots.get(slot.name) is not slot:
+        if (slot.current is None and not slot.staged(Ticks(0))) or container.slots.get(slot.name) is not slot:
             raise AssertionError(f"the name {slot.name!r} is that of nothing, or filed under another")
         _check_versions(slot)
         _check_staged(slot)

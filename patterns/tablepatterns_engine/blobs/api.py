@@ -14,13 +14,12 @@ from ..http import service_properties
 from ..http.api import Service
 from ..http.authorization import Authorization
 from ..http.call import AnyCall
-from ..http.errors import storage_error
 from ..http.headers import parse_flag
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
 from ..http.service_properties import get_statistics, reject_unsupported
 from ..http.shared_key import storage_texts
-from ..http.xml import check_children, child, element, optional, read_document
+from ..http.xml import check_children, child, element, optional, read_document, storage_error
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
 from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall, InvalidSnapshotError
@@ -47,10 +46,6 @@ def get_account(call: BlobCall) -> Response:
     kind = {"x-ms-sku-name": "Standard_RAGRS", "x-ms-account-kind": "StorageV2"}
     namespace = {"x-ms-is-hns-enabled": "false"} if call.version >= _FIRST_WITH_NAMESPACE else {}
     return Response(200, {**kind, **namespace})
-
-
-def get_properties(call: BlobCall) -> Response:
-    return service_properties.get_properties(call, *_DISABLED)
 
 
 def set_properties(call: BlobCall) -> Response:
@@ -102,7 +97,7 @@ _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 _HANDLERS: Final[Mapping[tuple[str, str], Callable[[BlobCall], Response]]] = {
     ("account", "GET"): get_account,
     ("account", "HEAD"): get_account,
-    ("properties", "GET"): get_properties,
+    ("properties", "GET"): lambda call: service_properties.get_properties(call, *_DISABLED),
     ("properties", "PUT"): set_properties,
     ("stats", "GET"): get_statistics,
     ("containers", "GET"): container_api.list_containers,

@@ -13,13 +13,11 @@ from uuid import UUID
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import (
     BLOB_NAME_MAX_LENGTH,
-    MAX_BLOCK_BYTES,
     MAX_BLOCK_ID_BYTES,
     MAX_BLOCKS,
     MAX_TAG_NAME_LENGTH,
     MAX_TAG_VALUE_LENGTH,
     MAX_TAGS,
-    MAX_UNCOMMITTED_BLOCKS,
 )
 
 from .. import errors
@@ -132,7 +130,6 @@ class Draft:
     sealed: bool | None = None
 
     def checked(self) -> Draft:
-        """Return a copy to store."""
         return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
 
@@ -146,7 +143,6 @@ def etag_of(modified: Ticks) -> str:
 
 
 def check_blob_name(name: str) -> None:
-    """Reject a name that is empty, or longer than 1,024 characters."""
     if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
         raise ServiceError(errors.INVALID_URI)
 
@@ -172,7 +168,6 @@ def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_tag(name: str, value: str) -> bool:
-    """Return whether a blob may have a tag."""
     has_length = 0 < len(name) <= MAX_TAG_NAME_LENGTH and len(value) <= MAX_TAG_VALUE_LENGTH
     return has_length and bool(_TAG.fullmatch(name) and _TAG.fullmatch(value))
 
@@ -193,24 +188,12 @@ class BlockList(NamedTuple):
     uncommitted: Sequence[Block]
 
 
-def check_block(block: Block) -> None:
-    """Reject a block that is empty or too large, or whose id is invalid."""
-    check_block_id(block.id)
-    if not len(block.content):
+def check_block_size(content: Content, longest: int) -> None:
+    """Reject the content of a block that is empty or too large."""
+    if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
-    if len(block.content) > MAX_BLOCK_BYTES:
+    if len(content) > longest:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
-
-
-def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
-    """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks."""
-    if block.id in staged:
-        return
-    # All staged ids have the same length, so checking the first is enough
-    if staged and len(next(iter(staged))) != len(block.id):
-        raise ServiceError(errors.INVALID_BLOB_OR_BLOCK)
-    if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
-        raise ServiceError(errors.TOO_MANY_UNCOMMITTED_BLOCKS)
 
 
 def chosen(

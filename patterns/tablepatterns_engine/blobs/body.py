@@ -113,7 +113,6 @@ def read_payload(request: Request) -> Payload:
 
 
 def read_copied(headers: Mapping[str, str], content: Content) -> Payload:
-    """Return the content of another blob as that of a write."""
     return Payload(content, check_checksum(headers, content, _SOURCE_MD5, _SOURCE_CRC64), {})
 
 
@@ -196,20 +195,16 @@ def read_range(headers: Mapping[str, str]) -> Range | None:
     >>> read_range({"range": "bytes=-5"}) is read_range({"range": "bytes=9-0"}) is None
     True
     """
-    return parse_range(headers.get("x-ms-range", headers.get("range", "")))
+    text = headers.get("x-ms-range", headers.get("range"))
+    try:
+        return parse_range(text) if text else None
+    except ValueError:
+        return None
 
 
-def require_range(text: str) -> Range:
-    """Return a single range."""
-    span = parse_range(text)
-    if span is None:
+def parse_range(text: str) -> Range:
+    match = _RANGE.fullmatch(text)
+    span = Range(int(match[1]), None if match[2] is None else int(match[2])) if match else None
+    if span is None or (span.last is not None and span.last < span.first):
         raise ValueError(text)
     return span
-
-
-def parse_range(text: str) -> Range | None:
-    match = _RANGE.fullmatch(text)
-    if not match:
-        return None
-    first, last = int(match[1]), None if match[2] is None else int(match[2])
-    return None if last is not None and last < first else Range(first, last)

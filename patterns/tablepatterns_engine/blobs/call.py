@@ -11,7 +11,7 @@ from ..errors import ServiceError
 from ..http.address import Kinds, Target, decode, kind_of, read_address
 from ..http.call import Call
 from ..http.message import Request
-from ..http.permissions import Need, Owner
+from ..http.permissions import Need, Owner, on_object
 from ..http.supported import BLOB_SUPPORT
 from ..resources import invalid_parameter
 from .containers import Containers
@@ -111,6 +111,7 @@ class BlobCall(Call[Blobs]):
         has_own = "authorization" in request.headers or "sig" in call.address.query
         inherits = as_owner and not has_own and isinstance(self.permit, Owner)
         call.permit = self.permit if inherits else self.authorize(call)
+        call.address.check_options()
         return call
 
     @property
@@ -142,10 +143,6 @@ class BlobCall(Call[Blobs]):
         return True
 
 
-def _on_blob(*choices: str) -> Need:
-    return Need("o", choices, choices)
-
-
 LIST_CONTAINERS: Final = Need("s", ("l",))
 ACCOUNT: Final = Need("s", ("r", "w", "d", "l", "a", "c", "u", "p"), tuple("racwdxyltfmeopi"))
 """Every SAS of a container or a blob allows this too."""
@@ -155,12 +152,12 @@ WRITE_CONTAINER: Final = Need("c", ("w",))
 BREAK_CONTAINER_LEASE: Final = Need("c", ("w", "d"))
 DELETE_CONTAINER: Final = Need("c", ("d",))
 LIST_BLOBS: Final = Need("c", ("l",), ("l",))
-READ: Final = _on_blob("r")
-CREATE: Final = _on_blob("w", "c")
+READ: Final = on_object("r")
+CREATE: Final = on_object("w", "c")
 """"c" alone does not allow overwriting."""
-WRITE: Final = _on_blob("w")
-ADD: Final = _on_blob("w", "a")
-SNAPSHOT: Final = _on_blob("w", "c")
-BREAK_LEASE: Final = _on_blob("w", "d")
-DELETE: Final = _on_blob("d")
-TAGS: Final = _on_blob("t")
+WRITE: Final = on_object("w")
+ADD: Final = on_object("w", "a")
+SNAPSHOT: Final = on_object("w", "c")
+BREAK_LEASE: Final = on_object("w", "d")
+DELETE: Final = on_object("d")
+TAGS: Final = on_object("t")

@@ -96,7 +96,6 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
 
 def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Reject a write that creates or replaces a blob, if its conditions are not met."""
     if version is not None and terms.none_match is not None and ANY in terms.none_match:
         terms.check_single()
         raise ServiceError(errors.BLOB_ALREADY_EXISTS)

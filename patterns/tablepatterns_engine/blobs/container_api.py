@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -13,12 +12,11 @@ from tablepatterns.limits import MAX_PAGE_BLOBS
 from .. import errors
 from ..errors import ServiceError
 from ..http.address import absolute
-from ..http.errors import storage_error
 from ..http.headers import metadata_headers, read_metadata, read_number, read_words
 from ..http.message import Request, Response
-from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts
+from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts, write_response
 from ..http.permissions import OWNER_ONLY
-from ..http.xml import read_policies, write_policies
+from ..http.xml import XML, read_policies, storage_error, write_policies
 from ..versions import drop_newer_headers
 from .call import (
     BREAK_CONTAINER_LEASE,
@@ -54,7 +52,6 @@ from .xml import write_containers
 _ACCESS: Final = "x-ms-blob-public-access"
 _INCLUDES: Final = frozenset({"metadata", "deleted", "system"})
 """The engine has no deleted and no system containers to list."""
-_XML: Final = {"Content-Type": "application/xml"}
 
 
 def list_containers(call: BlobCall) -> Response:
@@ -66,7 +63,7 @@ def list_containers(call: BlobCall) -> Response:
     containers, following = call.containers.page(query.get("prefix", ""), start, limit)
     call.notes.returned = len(containers)
     marker = "" if following is None else write_marker((following, 0))
-    return Response(200, {**_XML}, write_containers(containers, call.address.base, query, marker, call.now))
+    return Response(200, {**XML}, write_containers(containers, call.address.base, query, marker, call.now))
 
 
 def create_container(call: BlobCall) -> Response:
@@ -114,7 +111,7 @@ def set_metadata(call: BlobCall) -> Response:
 def get_access(call: BlobCall) -> Response:
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    headers = {**_version(container), **_public(container), **_XML}
+    headers = {**_version(container), **_public(container), **XML}
     return Response(200, headers, write_policies(container.policies))
 
 
@@ -213,48 +210,35 @@ def run_batch(call: BlobCall) -> Response:
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")
     call.reach_state()
-    requests = _requests(call)
-    parts = [_answer_part(call, request) for request in requests]
-    call.notes.operation, call.notes.written = "BlobBatch", len(parts)
-    boundary = f"batchresponse_{uuid4()}"
-    written = [_write_part(*numbered) for numbered in zip(count(), requests, parts, strict=False)]
-    response = Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, written))
-    response.parts = parts
-    return response
-
-
-def _requests(call: BlobCall) -> list[InnerRequest]:
     try:
         requests = list(read_requests(read_parts(call.request.body, call.request.headers.get("content-type", ""))))
     except ValueError as error:
         raise ServiceError(errors.INVALID_INPUT) from error
     if not 0 < len(requests) <= MAX_REQUESTS:
         raise ServiceError(errors.INVALID_INPUT)
-    return requests
-
-
-def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
-    response = _execute_part(call, request)
-    response.headers |= {"x-ms-request-id": call.id, "x-ms-version": call.version, "Server": "Windows-Azure-Blob/1.0"}
-    if response.size:
-        response.headers["Content-Length"] = str(response.size)
+    parts = [_answer_part(call, request) for request in requests]
+    call.notes.operation, call.notes.written = "BlobBatch", len(parts)
+    boundary = f"batchresponse_{uuid4()}"
+    content_ids = [
+        number if request.content_id is None else request.content_id for number, request in enumerate(requests)
+    ]
+    written = [write_response(part, f"Content-ID: {name}") for part, name in zip(parts, content_ids, strict=True)]
+    response = Response(202, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, write_parts(boundary, written))
+    response.parts = parts
     return response
 
 
-def _execute_part(call: BlobCall, request: InnerRequest) -> Response:
+def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
     url = absolute(request.url, call.address.base)
     try:
         inner = call.inner(Request(request.method, url, request.headers, request.body))
         operation = _OPERATIONS.get((inner.kind, inner.method))
         if operation is None:
             raise ServiceError(errors.INVALID_INPUT)
-        return operation(inner)
+        response = operation(inner)
     except ServiceError as error:
-        return storage_error(call, error)
-
-
-def _write_part(number: int, request: InnerRequest, response: Response) -> bytes:
-    fields = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
-    content_id = str(number) if request.content_id is None else request.content_id
-    head = f"Content-Type: application/http\r\nContent-ID: {content_id}\r\n\r\n"
-    return f"{head}HTTP/1.1 {response.status} {response.reason}\r\n{fields}\r\n".encode() + bytes(response.body)
+        response = storage_error(call, error)
+    response.headers |= {"x-ms-request-id": call.id, "x-ms-version": call.version, "Server": "Windows-Azure-Blob/1.0"}
+    if response.size:
+        response.headers["Content-Length"] = str(response.size)
+    return response

@@ -25,7 +25,8 @@ def crc64(pieces: Iterable[bytes]) -> int:
     """
     checksum = 0
     for piece in pieces:
-        checksum = _moved(checksum, len(piece)) ^ _of_block(piece)
+        moved = _applied(_columns(len(piece)), checksum) if checksum else 0
+        checksum = moved ^ _of_block(piece)
     return checksum
 
 
@@ -69,10 +70,6 @@ def _lookups(size: int) -> Sequence[Sequence[bytes]]:
     return [
         [bytes(value >> 8 * place & 0xFF for value in values) for values in contributions] for place in range(_BYTES)
     ]
-
-
-def _moved(register: int, size: int) -> int:
-    return _applied(_columns(size), register) if register else 0
 
 
 @lru_cache(maxsize=256)

@@ -230,9 +230,9 @@ def read_marker(marker: str) -> Mark:
 
 
 _LEASE: Final = "x-ms-lease-id"
-_SOURCE: Final = "x-ms-source-"
+SOURCE_PREFIX: Final = "x-ms-source-"
 _TIER: Final = "x-ms-access-tier-"
-_TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
+_TAGS: Final = {SOURCE_PREFIX: "x-ms-source-if-tags"}
 
 
 def read_terms(headers: Mapping[str, str], prefix: str = "", lease: str | None = _LEASE) -> Terms:
@@ -256,10 +256,6 @@ def read_deletion_terms(headers: Mapping[str, str]) -> Terms:
         tier_modified_since=moment(headers, f"{_TIER}if-modified-since"),
         tier_unmodified_since=moment(headers, f"{_TIER}if-unmodified-since"),
     )
-
-
-def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    return read_terms(headers, _SOURCE, f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:

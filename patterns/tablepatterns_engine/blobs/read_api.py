@@ -10,6 +10,7 @@ from tablepatterns.limits import MAX_PAGE_BLOBS, MAX_RANGE_WITH_MD5
 from ..content import Content
 from ..http.headers import metadata_headers, read_number, read_words
 from ..http.message import Response
+from ..http.xml import XML, write_document
 from ..resources import invalid_parameter
 from .blob import Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
@@ -28,9 +29,8 @@ from .headers import (
 )
 from .listing import ListBlobsQuery
 from .sas import BlobPermit
-from .xml import write_blobs, write_block_list, write_tags
+from .xml import tags_element, write_blobs, write_block_list
 
-_XML: Final = {"Content-Type": "application/xml"}
 _RANGE_CRC64: Final = "x-ms-range-get-content-crc64"
 _RANGE_CHECKSUMS: Final = {
     "x-ms-range-get-content-md5": ("Content-MD5", md5_of),
@@ -57,7 +57,10 @@ def get_blob(call: BlobCall) -> Response:
     first, end = span.within(len(blob.content))
     _check_length(headers, end - first)
     part = blob.content.part(first, end)
-    answer |= _md5(blob, "x-ms-blob-content-md5") | _checksums(headers, part)
+    answer |= _md5(blob, "x-ms-blob-content-md5")
+    answer |= {
+        field: base64(calculate(part)) for name, (field, calculate) in _RANGE_CHECKSUMS.items() if flag(headers, name)
+    }
     answer["Content-Range"] = f"bytes {first}-{end - 1}/{len(blob.content)}"
     return _with_body(call, 206, answer, part)
 
@@ -80,7 +83,7 @@ def get_metadata(call: BlobCall) -> Response:
 def get_tags(call: BlobCall) -> Response:
     call.begin("GetBlobTags", TAGS)
     blob = call.state.get(*call.place, read_terms(call.request.headers, BLOB_PREFIX), call.snapshot)
-    return Response(200, {**_XML}, write_tags(blob.tags))
+    return Response(200, {**XML}, write_document(tags_element(blob.tags)))
 
 
 def get_block_list(call: BlobCall) -> Response:
@@ -89,7 +92,7 @@ def get_block_list(call: BlobCall) -> Response:
     if list_type not in _BLOCK_LISTS:
         raise invalid_parameter("blocklisttype", list_type)
     blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
-    headers = {**_XML}
+    headers = {**XML}
     if blocks.blob is not None:
         headers |= version_headers(blocks.blob.etag, blocks.blob.modified)
         headers["x-ms-blob-content-length"] = str(len(blocks.blob.content))
@@ -102,7 +105,7 @@ def list_blobs(call: BlobCall) -> Response:
     page = call.state.page(call.resource, _read_list_query(query))
     call.notes.examined = call.notes.returned = len(page.items)
     marker = "" if page.next is None else write_marker(page.next)
-    return Response(200, {**_XML}, write_blobs(page.items, call.address.base, call.resource, query, marker, call.now))
+    return Response(200, {**XML}, write_blobs(page.items, call.address.base, call.resource, query, marker, call.now))
 
 
 def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
@@ -149,9 +152,3 @@ def _check_length(headers: Mapping[str, str], length: int) -> None:
     for name in _RANGE_CHECKSUMS:
         if flag(headers, name) and length > MAX_RANGE_WITH_MD5:
             raise invalid(name, headers[name])
-
-
-def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:
-    return {
-        field: base64(calculate(part)) for name, (field, calculate) in _RANGE_CHECKSUMS.items() if flag(headers, name)
-    }

@@ -11,7 +11,7 @@ from .. import errors
 from ..errors import ServiceError
 from ..http.call import AnyCall
 from ..http.permissions import Need, Permit, check_letters
-from ..http.sas import SharedAccess
+from ..http.sas import ENCRYPTION_SCOPE_VERSION, SharedAccess
 
 _OVERRIDES: Final = {
     "rscc": "Cache-Control",
@@ -22,7 +22,6 @@ _OVERRIDES: Final = {
 }
 _SNAPSHOT_VERSION: Final = "2018-11-09"
 """The first version that signs the kind of resource and the snapshot."""
-_ENCRYPTION_SCOPE_VERSION: Final = "2020-12-06"
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class BlobPermit(Permit):
     headers: Mapping[str, str]
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Reject any other resource, and operations that the signature or its permissions do not cover."""
         inside = resource == self.resource or resource.startswith(f"{self.resource}/")
         of_blob = "/" in self.resource
         if not need.own or not inside or (of_blob and resource != self.resource):
@@ -48,8 +46,6 @@ class BlobPermit(Permit):
 
 
 class BlobAccess(SharedAccess):
-    """Checks the signatures in the queries of requests to the Blob service."""
-
     service = "blob"
     letters = re.compile("(?=.)r?a?c?w?d?x?y?l?t?f?m?e?o?p?i?")
 
@@ -75,7 +71,7 @@ class BlobAccess(SharedAccess):
         version, names = query.get("sv", ""), [*self.fields]
         if version >= _SNAPSHOT_VERSION:
             names += ["sr", "snapshot" if query.get("sr") == "bs" else ""]
-        if version >= _ENCRYPTION_SCOPE_VERSION:
+        if version >= ENCRYPTION_SCOPE_VERSION:
             names += ["ses"]
         return [*names, *_OVERRIDES]
 

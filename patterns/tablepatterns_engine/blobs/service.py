@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from uuid import uuid4
 
 from tablepatterns.edm import Ticks
-from tablepatterns.limits import MAX_APPEND_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
+from tablepatterns.limits import MAX_APPEND_BYTES, MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
 
 from .. import errors
 from ..clock import Clock
@@ -26,14 +26,14 @@ from .blob import (
     Tier,
     Where,
     check_blob_name,
-    check_block,
-    check_block_count,
+    check_block_id,
+    check_block_size,
     checked_tags,
     chosen,
 )
 from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
 from .containers import Containers
-from .leases import BLOB, INFINITE, NO_LEASE, Action, Lease
+from .leases import BLOB, INFINITE, NO_LEASE, Action
 from .listing import ListBlobsQuery, Page, list_page
 from .state import Container, Slot, Snapshots
 
@@ -94,7 +94,6 @@ class Blobs(Settings):
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
-        """Return a page of the blobs of a container, sorted by name."""
         with self._lock:
             return list_page(self.containers.find(container).slots, query, self._clock.now())
 
@@ -112,7 +111,10 @@ class Blobs(Settings):
     ) -> Blob:
         """Write a whole block blob or an empty append blob, replacing any blob with the name."""
         kept = draft.checked()
-        _check_whole(kind, content)
+        if kind is Kind.APPEND and len(content):
+            raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
+        if len(content) > MAX_PUT_BLOB_BYTES:
+            raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
         return self._create(container, name, terms, lambda slot, stamp: _written(name, kind, content, kept, stamp))
 
     def commit(
@@ -123,7 +125,6 @@ class Blobs(Settings):
         draft: Draft = _NO_DRAFT,
         terms: Terms = NO_TERMS,
     ) -> Blob:
-        """Create a block blob from blocks, each with the list to look for it in; other blocks are discarded."""
         kept, now = draft.checked(), self._clock.now()
         return self._create(container, name, terms, lambda slot, stamp: _committed(slot, entries, kept, now, stamp))
 
@@ -171,8 +172,8 @@ class Blobs(Settings):
 
     def stage(self, container: str, name: str, block_id: str, content: Content, terms: Terms = NO_TERMS) -> None:
         """Stage a block for a later commit, without changing the blob."""
-        block = Block(block_id, content)
-        check_block(block)
+        check_block_id(block_id)
+        check_block_size(content, MAX_BLOCK_BYTES)
         with self._lock:
             home, slot = self._place(container, name)
             now = self._clock.now()
@@ -181,8 +182,7 @@ class Blobs(Settings):
             if slot.current is not None:
                 _check_kind(slot.current, Kind.BLOCK)
                 slot.current.check_online()
-            check_block_count(block, slot.staged(now))
-            slot.stage(block, now)
+            slot.stage(Block(block_id, content), now)
             home.slots[name] = slot
 
     # -- Changing what is there
@@ -198,7 +198,7 @@ class Blobs(Settings):
         max_size: int | None = None,
     ) -> Appended:
         """Add a block to an append blob, which must have the length `position`, and at most `max_size` afterwards."""
-        _check_append(content)
+        check_block_size(content, MAX_APPEND_BYTES)
         blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
         return Appended(blob, len(blob.content) - len(content))
 
@@ -297,11 +297,6 @@ class Blobs(Settings):
     def get_policies(self, container: str) -> Sequence[AccessPolicy]:
         return self.containers.get(container).policies
 
-    def set_policies(self, container: str, policies: Sequence[AccessPolicy]) -> None:
-        """Replace the stored access policies of a container, but not its public access."""
-        with self._lock:
-            self.containers.set_access(container, self.containers.get(container).access, policies)
-
     # -- The two ways to a new version
 
     def _create(
@@ -318,7 +313,10 @@ class Blobs(Settings):
             lease = before.lease if before else NO_LEASE
             if ANY in (terms.none_match or ()):
                 lease.check_write(terms.lease, now, BLOB)
-            check_create(_as_holder(terms, lease, now), before, unmet)
+                if lease.state(now).locked:
+                    # The service ignores `If-None-Match: *` for the holder of the lease
+                    terms = replace(terms, none_match=None)
+            check_create(terms, before, unmet)
             lease.check_write(terms.lease, now, BLOB)
             blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
             slot.commit(blob)
@@ -352,12 +350,6 @@ class Blobs(Settings):
         if slot is None or (slot.current is None and not slot.staged(self._clock.now())):
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot
-
-
-def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
-    """Return the conditions without `If-None-Match: *`, which the service ignores for the holder of the lease."""
-    holds = lease.state(now).locked and terms.lease == lease.id
-    return replace(terms, none_match=None) if holds and ANY in (terms.none_match or ()) else terms
 
 
 # -- The next version of a blob
@@ -406,20 +398,6 @@ def _appended(blob: Blob, content: Content, position: int | None, max_size: int 
     if blob.appends >= MAX_BLOCKS:
         raise ServiceError(errors.TOO_MANY_BLOCKS)
     return replace(blob, content=blob.content + content, appends=blob.appends + 1)
-
-
-def _check_whole(kind: Kind, content: Content) -> None:
-    if kind is Kind.APPEND and len(content):
-        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
-    if len(content) > MAX_PUT_BLOB_BYTES:
-        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
-
-
-def _check_append(content: Content) -> None:
-    if not len(content):
-        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
-    if len(content) > MAX_APPEND_BYTES:
-        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
 
 
 def _check_kind(blob: Blob, kind: Kind) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from tablepatterns.edm import Ticks
-from tablepatterns.limits import UNCOMMITTED_BLOCKS_KEPT
+from tablepatterns.limits import MAX_UNCOMMITTED_BLOCKS, UNCOMMITTED_BLOCKS_KEPT
 
 from .. import errors
 from ..clock import SECOND
@@ -68,10 +68,6 @@ class Slot:
         self._staged: dict[str, Block] = {}
         self._staged_at = Ticks(0)
 
-    @property
-    def empty(self) -> bool:
-        return self.current is None and not self._staged
-
     def existing(self) -> Blob:
         if self.current is None:
             raise ServiceError(errors.BLOB_NOT_FOUND)
@@ -90,7 +86,15 @@ class Slot:
         return self._staged if now - self._staged_at < _KEPT else {}
 
     def stage(self, block: Block, now: Ticks) -> None:
-        self._staged = {**self.staged(now), block.id: block}
+        """Add an uncommitted block; reject one whose id differs in length from the others, or one too many."""
+        staged = self.staged(now)
+        if block.id not in staged:
+            # All staged ids have the same length, so checking the first is enough
+            if staged and len(next(iter(staged))) != len(block.id):
+                raise ServiceError(errors.INVALID_BLOB_OR_BLOCK)
+            if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
+                raise ServiceError(errors.TOO_MANY_UNCOMMITTED_BLOCKS)
+        self._staged = {**staged, block.id: block}
         self._staged_at = now
 
     def commit(self, blob: Blob) -> None:

@@ -11,7 +11,6 @@ from uuid import UUID
 from tablepatterns.limits import MIB
 
 from .. import errors
-from ..content import Content
 from ..errors import ServiceError
 from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
@@ -23,14 +22,14 @@ from .body import (
     checksum_headers,
     md5_headers,
     md5_of,
+    parse_range,
     read_copied,
     read_payload,
-    require_range,
 )
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
-from .conditions import Terms
 from .headers import (
     BLOB_PREFIX,
+    SOURCE_PREFIX,
     base64,
     count,
     flag,
@@ -40,7 +39,6 @@ from .headers import (
     read_deletion_terms,
     read_header,
     read_lease,
-    read_source_conditions,
     read_terms,
     required,
     version_headers,
@@ -99,7 +97,8 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     :param as_owner: whether the account's key authorizes both blobs
     """
     headers = call.request.headers
-    read_header(headers, SOURCE, _check_url)
+    if not _URL.fullmatch(headers[SOURCE]) or len(headers[SOURCE]) > _MAX_URL_LENGTH:
+        raise invalid(SOURCE, headers[SOURCE])
     needs = [READ, TAGS] if keeps_tags(call) else [READ]
     token = {"authorization": headers[_AUTHORIZATION]} if _AUTHORIZATION in headers else {}
     try:
@@ -116,12 +115,8 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     if source.kind != "blob":
         raise invalid(SOURCE, headers[SOURCE])
     url = _SIGNATURE.sub("", headers[SOURCE])
-    return CopySource(*source.place, source.snapshot, url, read_source_conditions(headers))
-
-
-def _check_url(text: str) -> None:
-    if not _URL.fullmatch(text) or len(text) > _MAX_URL_LENGTH:
-        raise ValueError(text)
+    terms = read_terms(headers, SOURCE_PREFIX, f"{SOURCE_PREFIX}lease-id")
+    return CopySource(*source.place, source.snapshot, url, terms)
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
@@ -129,21 +124,12 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
     try:
         return call.state.source(source)
     except ServiceError as error:
-        raise CopySourceError(_as_read(error, source.terms)) from error
-
-
-def _as_read(error: ServiceError, terms: Terms) -> ServiceError:
-    """Return the error of reading a source, which is a response to GET."""
-    if error.error_message is not errors.SOURCE_CONDITION_NOT_MET:
-        return error
-    asks_for_other = terms.none_match is not None or terms.modified_since is not None
-    return ServiceError(errors.NOT_MODIFIED if asks_for_other else errors.CONDITION_NOT_MET)
-
-
-def source_content(headers: Mapping[str, str], origin: Blob) -> Content:
-    """Return the content of a source, or the range of it that the request asks for."""
-    span = read_header(headers, _RANGE, require_range)
-    return origin.content if span is None else origin.content.part(*span.within(len(origin.content)))
+        if error.error_message is not errors.SOURCE_CONDITION_NOT_MET:
+            raise CopySourceError(error) from error
+        # The error is that of reading the source, which is a response to GET
+        asks_for_other = source.terms.none_match is not None or source.terms.modified_since is not None
+        unmet = errors.NOT_MODIFIED if asks_for_other else errors.CONDITION_NOT_MET
+        raise CopySourceError(ServiceError(unmet)) from error
 
 
 _TYPE: Final = "x-ms-blob-type"
@@ -164,7 +150,10 @@ def put_blob(call: BlobCall) -> Response:
     payload = _payload(call, origin)
     draft = read_draft(call, whole=True) if origin is None else _draft_from(call, origin)
     if kind is Kind.BLOCK:
-        draft = _with_md5(draft, payload.content)
+        md5 = md5_of(payload.content)
+        if draft.headers.md5 is not None:
+            check_md5(draft.headers.md5, md5)
+        draft = replace(draft, headers=replace(draft.headers, md5=md5))
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
     blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
     if kind is Kind.APPEND:
@@ -172,9 +161,9 @@ def put_blob(call: BlobCall) -> Response:
     if origin is not None or blob.headers.md5 is None:
         return Response(201, {**written_headers(blob), **payload.headers(call.version)})
     # The response to a whole blob has both checksums
-    md5 = {"Content-MD5": base64(blob.headers.md5)}
+    md5_header = {"Content-MD5": base64(blob.headers.md5)}
     response_headers = checksum_headers(payload.content, call.version) | payload.checksum | payload.structure
-    return Response(201, {**written_headers(blob), **md5, **response_headers})
+    return Response(201, {**written_headers(blob), **md5_header, **response_headers})
 
 
 def put_block(call: BlobCall) -> Response:
@@ -246,7 +235,9 @@ def _source(call: BlobCall) -> Blob | None:
 def _payload(call: BlobCall, origin: Blob | None) -> Payload:
     if origin is None:
         return read_payload(call.request)
-    return read_copied(call.request.headers, source_content(call.request.headers, origin))
+    span = read_header(call.request.headers, _RANGE, parse_range)
+    content = origin.content if span is None else origin.content.part(*span.within(len(origin.content)))
+    return read_copied(call.request.headers, content)
 
 
 def _draft_from(call: BlobCall, origin: Blob) -> Draft:
@@ -268,22 +259,12 @@ def _read_kind(headers: Mapping[str, str]) -> Kind:
         raise invalid(_TYPE, kind) from error
 
 
-def _with_md5(draft: Draft, content: Content) -> Draft:
-    """Return the draft with the digest of the content, which must match a given one."""
-    calculated, specified = md5_of(content), draft.headers.md5
-    if specified is not None:
-        check_md5(specified, calculated)
-    return replace(draft, headers=replace(draft.headers, md5=calculated))
-
-
 _PRIORITY: Final = "x-ms-rehydrate-priority"
 _PRIORITIES: Final = ("Standard", "High")
 """Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _ROOT_ONLY: Final = "This operation is only allowed on the root blob. Snapshot should not be provided."
-_SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
-
-
+_SNAPSHOT_WORDS: Final[Mapping[str, Snapshots]] = {"include": "include", "only": "only"}
 _NO_HEADERS: Final = ContentHeaders(content_type="")
 
 
@@ -334,12 +315,10 @@ def take_snapshot(call: BlobCall) -> Response:
 def delete_blob(call: BlobCall) -> Response:
     call.begin("DeleteBlob", DELETE)
     headers, snapshot = call.request.headers, call.snapshot
-    asked = headers.get(_SNAPSHOTS)
-    if asked not in _SNAPSHOT_WORDS:
-        raise invalid(_SNAPSHOTS, asked)
-    if asked and snapshot:
+    snapshots = read_header(headers, _SNAPSHOTS, _SNAPSHOT_WORDS.__getitem__)
+    if snapshots and snapshot:
         raise invalid_parameter("snapshot", call.address.query["snapshot"], _ROOT_ONLY)
-    call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
+    call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=snapshots)
     return Response(202, {"x-ms-delete-type-permanent": "true"})
 
 

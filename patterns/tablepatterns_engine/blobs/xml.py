@@ -102,10 +102,6 @@ def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
         raise ServiceError(errors.INVALID_TAGS) from error
 
 
-def write_tags(tags: Mapping[str, str]) -> bytes:
-    return write_document(tags_element(tags))
-
-
 def tags_element(tags: Mapping[str, str]) -> str:
     pairs = (element("Key", xml_text(name)) + element("Value", xml_text(value)) for name, value in sorted(tags.items()))
     return element("Tags", element("TagSet", *(element("Tag", pair) for pair in pairs)))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..resources import invalid_parameter
 
 _SECONDARY: Final = "-secondary"
+_LIST_OPTION: Final = "include"
 _SITE: Final = re.compile(r"(https?)://([^/]+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -24,6 +26,7 @@ class Address:
     :param base: the account's endpoint as in the request, without a trailing slash
     :param secondary: whether it is the secondary endpoint, which is read-only
     :param query: the query options, decoded
+    :param repeated: the name of an option that is given more than once, other than a list
     :param tail: the path below the endpoint, still percent-encoded
     """
 
@@ -32,6 +35,14 @@ class Address:
     secondary: bool
     query: Mapping[str, str]
     tail: str
+    repeated: str | None = None
+
+    def check_options(self) -> None:
+        """Reject an option that is given more than once; what the service would do then is not documented."""
+        name = self.repeated
+        if name is not None:
+            is_odata = name.startswith("$")
+            raise ServiceError(errors.QUERY_SYNTAX) if is_odata else invalid_parameter(name, self.query[name])
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +75,8 @@ def read_address(url: str, account: str) -> Address:
         if name not in (account, account + _SECONDARY):
             raise ServiceError(errors.INVALID_URI)
         base, secondary, tail = f"{base}/{name}", name != account, slash + rest
-    return Address(base, secure, secondary, _query(options) if options else {}, tail)
+    query, repeated = _query(options) if options else ({}, None)
+    return Address(base, secure, secondary, query, tail, repeated)
 
 
 def absolute(url: str, base: str) -> str:
@@ -129,18 +141,18 @@ def _site(base: str, account: str) -> tuple[bool, bool | None]:
     return scheme.lower() == "https", label != account if is_host_style else None
 
 
-def _query(options: str) -> dict[str, str]:
-    query: dict[str, str] = {}
-    for pair in options.split("&"):
+def _query(options: str) -> tuple[dict[str, str], str | None]:
+    """Return the options by name, and the name of one that is repeated, other than a list.
+
+    Repeated values are joined in the order of their signature.
+    """
+    pairs: list[tuple[str, str]] = []
+    for pair in options.replace("+", " ").split("&"):
         name, _, value = pair.partition("=")
-        query[_decoded_option(name)] = _decoded_option(value)
-    return query
-
-
-def _decoded_option(text: str) -> str:
-    if "%" not in text and "+" not in text:
-        return text
-    try:
-        return unquote_plus(text, errors="strict")
-    except UnicodeDecodeError as error:
-        raise ServiceError(errors.INVALID_URI) from error
+        pairs.append((decode(name), decode(value)))
+    query = dict(pairs)
+    if len(query) == len(pairs):
+        return query, None
+    counts = Counter(name for name, _ in pairs)
+    repeated = next((name for name in query if counts[name] > 1 and name != _LIST_OPTION), None)
+    return {name: ",".join(value for other, value in sorted(pairs) if other == name) for name in query}, repeated

@@ -13,7 +13,6 @@ from tablepatterns.limits import MAX_REQUEST_BYTES
 
 from .. import errors
 from ..errors import ServiceError
-from ..faults import Fault
 from ..ledger import Record
 from ..resources import Settings, invalid_parameter
 from ..versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
@@ -80,10 +79,6 @@ class Api(Generic[CallT]):
         self._headers = {**service.headers, **self._bare_headers}
         self._ledger_name = service.name.lower()
 
-    @property
-    def max_body(self) -> int:
-        return self._service.max_body
-
     def handle(self, request: Request) -> Response:
         service, context = self._service, self._context
         request_id = f"{_REQUEST_SERIES}{next(_request_numbers):012x}"
@@ -96,8 +91,12 @@ class Api(Generic[CallT]):
             response = self._error_response(call, error)
         except Stopped:
             response = Response(0, {})
-        if call.notes.fault:
-            response = self._fail(call, call.notes.fault, response)
+        if fault := call.notes.fault:
+            if fault.error:
+                response = self._error_response(call, ServiceError(fault.error))
+                response.headers.update(fault.headers)
+            # The transport applies the part that concerns the network
+            response.fault = fault
         if request.method == "HEAD":
             response.drop_body()
         self._complete(call, response)
@@ -117,6 +116,7 @@ class Api(Generic[CallT]):
         if query and "timeout" in query and read_number(query, "timeout") < 0:
             raise invalid_parameter("timeout", query["timeout"])
         call.permit = call.authorize(call)
+        target.address.check_options()
         if len(request.body) > service.max_body:
             raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
         if target.address.secondary and call.method not in _READS:
@@ -129,14 +129,6 @@ class Api(Generic[CallT]):
             call.notes.written = 1
         elif service.read_headers and call.method in _READS:
             response.headers.update(service.read_headers)
-        return response
-
-    def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
-        """Apply a fault to a response; the transport applies the part that concerns the network."""
-        if fault.error:
-            response = self._error_response(call, ServiceError(fault.error))
-            response.headers.update(fault.headers)
-        response.fault = fault
         return response
 
     def _error_response(self, call: CallT, error: ServiceError) -> Response:

@@ -52,18 +52,16 @@ class Authorization:
                 return self._shared.permit(call)
             raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
         if header.startswith("Bearer "):
-            if not self._trusts(header.removeprefix("Bearer "), call):
+            trusts, token = self._trust_tokens, header.removeprefix("Bearer ")
+            if trusts == "checked":
+                trusts = is_current(token, call.context.account_name, call.service.lower(), call.now)
+            if not trusts:
                 raise ServiceError(errors.INVALID_TOKEN)
             if address.secure:
                 return _OWNER
         elif self._signer.signed_request(header, call.request, address, self._signed_texts):
             return _OWNER
         raise ServiceError(errors.AUTHENTICATION_FAILED)
-
-    def _trusts(self, token: str, call: AnyCall) -> bool:
-        if self._trust_tokens == "checked":
-            return is_current(token, call.context.account_name, call.service.lower(), call.now)
-        return bool(self._trust_tokens)
 
 
 _EVERY_ACCOUNT: Final = ("https://storage.azure.com", "e406a681-f3d4-42a8-90b6-c2b029497af1")
@@ -84,16 +82,11 @@ def is_current(token: str, account: str, service: str, now: Ticks) -> bool:
     expires, begins = claims.get("exp"), claims.get("nbf", 0)
     if not isinstance(expires, (int, float)) or not isinstance(begins, (int, float)):
         return False
-    return _is_for(claims.get("aud"), account, service) and begins <= now.datetime().timestamp() < expires
-
-
-def _is_for(audience: object, account: str, service: str) -> bool:
+    audience = claims.get("aud")
     audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
     accepted = {*_EVERY_ACCOUNT, f"https://{account}.{service}.core.windows.net"}
-    return any(
-        isinstance(accepted_audience, str) and accepted_audience.removesuffix("/").lower() in accepted
-        for accepted_audience in audiences
-    )
+    is_for_account = any(isinstance(text, str) and text.removesuffix("/").lower() in accepted for text in audiences)
+    return is_for_account and begins <= now.datetime().timestamp() < expires
 
 
 def _members(part: str) -> Mapping[str, object]:

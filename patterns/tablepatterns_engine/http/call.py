@@ -105,7 +105,6 @@ class Call(ABC, Generic[StateT]):
 
     @property
     def version(self) -> str:
-        """The version of the service that the request is for."""
         return self.request.headers.get("x-ms-version") or self.default_version
 
     @property

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from tablepatterns.edm import Ticks
+from tablepatterns.limits import INT32_MAX, INT32_MIN
 
 from .. import errors
 from ..clock import SECOND
@@ -62,7 +63,6 @@ def required_option(query: Mapping[str, str], name: str) -> str:
 
 
 def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
-    """Return an option as a list of words."""
     words = frozenset(query.get(name, "").split(",")) - {""}
     if not words <= known:
         raise invalid_parameter(name, query[name])
@@ -70,7 +70,7 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    return default if default is not None and name not in query else read_option(query, name, parse_number)
+    return default if default is not None and name not in query else read_option(query, name, _parse_int32)
 
 
 def read_option(query: Mapping[str, str], name: str, parse: Callable[[str], T]) -> T:
@@ -86,6 +86,13 @@ def parse_number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise ValueError(text)
     return int(text)
+
+
+def _parse_int32(text: str) -> int:
+    number = parse_number(text)
+    if not INT32_MIN <= number <= INT32_MAX:
+        raise ValueError(text)
+    return number
 
 
 def parse_flag(text: str) -> bool:

@@ -14,7 +14,6 @@ _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
 _VERSIONS: Final = frozenset({"HTTP/1.0", "HTTP/1.1"})
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 _LONE_CR: Final = re.compile(rb"\r(?!\n)")
-_HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
 
 class Part(NamedTuple):
@@ -58,11 +57,17 @@ def read_parts(body: bytes, content_type: str) -> list[Part]:
 def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
     for part in parts:
         head, body = _cut(part.content)
-        line, fields = _cut_line(head)
+        first_line, _, fields = head.partition(b"\n")
+        line = first_line.removesuffix(b"\r").decode("latin-1")
         words = line.split()
         if len(words) != 3 or words[2] not in _VERSIONS or line != " ".join(words):
             raise ValueError("no request line")
         headers = _read_headers(fields)
+        if (length := headers.get("content-length")) is not None:
+            # What follows the content, such as a line end, does not belong to it
+            if not length.isdecimal() or int(length) > len(body):
+                raise ValueError("the content is shorter than its Content-Length")
+            body = body[: int(length)]
         content_id = headers.get("content-id", part.headers.get("content-id"))
         yield InnerRequest(words[0], words[1], headers, body, content_id)
 
@@ -76,10 +81,11 @@ def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
     return f"Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n".encode() + write_parts(boundary, parts)
 
 
-def write_response(response: Response) -> bytes:
+def write_response(response: Response, part_header: str = "Content-Transfer-Encoding: binary") -> bytes:
     fields = map(": ".join, response.headers.items())
-    head = "\r\n".join([f"HTTP/1.1 {response.status} {response.reason}", *fields, "\r\n"])
-    return _HTTP + head.encode("latin-1", "replace") + response.body
+    status_line = f"HTTP/1.1 {response.status} {response.reason}"
+    head = "\r\n".join(["Content-Type: application/http", part_header, "", status_line, *fields, "\r\n"])
+    return head.encode("latin-1", "replace") + response.body
 
 
 def _read_part(piece: bytes) -> Part:
@@ -100,11 +106,6 @@ def _cut(message: bytes) -> tuple[bytes, bytes]:
     if not blank and not message.endswith(b"\n"):
         raise ValueError("no blank line after the headers")
     return head.removesuffix(b"\r"), content
-
-
-def _cut_line(head: bytes) -> tuple[str, bytes]:
-    line, _, fields = head.partition(b"\n")
-    return line.removesuffix(b"\r").decode("latin-1"), fields
 
 
 @lru_cache(maxsize=512)

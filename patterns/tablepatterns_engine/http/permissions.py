@@ -24,9 +24,9 @@ class Need(NamedTuple):
     own: tuple[str, ...] = ()
 
 
-def on_object(letters: str) -> Need:
+def on_object(*choices: str) -> Need:
     """Return the need of an operation on an object, with the same letters for both kinds of SAS."""
-    return Need("o", (letters,), (letters,))
+    return Need("o", choices, choices)
 
 
 READ_SERVICE: Final = Need("s", ("r",))
@@ -44,7 +44,6 @@ class Permit(ABC):
         """Reject an operation that it does not allow."""
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
-        """Reject an entity outside the key range."""
         if self.scope is not None and not self.scope.contains(partition_key, row_key):
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
 
@@ -80,7 +79,6 @@ class ResourcePermit(Permit):
     scope: KeyScope | None = None
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Reject any other resource, and operations that the signature or its permissions do not cover."""
         if not need.own or resource.lower() != self.resource:
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
         check_letters(need.own, self.letters)

@@ -18,7 +18,7 @@ from .shared_key import Signer
 
 _FIRST_VERSION: Final = "2015-04-05"
 """The first version that signs the address range and the protocol; older signatures look different."""
-_ENCRYPTION_SCOPE_VERSION: Final = "2020-12-06"
+ENCRYPTION_SCOPE_VERSION: Final = "2020-12-06"
 _VERSION: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TERMS: Final = ("sp", "st", "se")
 _ACCOUNT_FIELDS: Final = ("sp", "ss", "srt", "st", "se", "sip", "spr", "sv")
@@ -66,7 +66,7 @@ class SharedAccess:
 
     def _account_permit(self, query: Mapping[str, str], now: Ticks) -> Permit:
         fields = [self.account, *(query.get(name, "") for name in _ACCOUNT_FIELDS), ""]
-        if query["sv"] >= _ENCRYPTION_SCOPE_VERSION:
+        if query["sv"] >= ENCRYPTION_SCOPE_VERSION:
             fields.insert(-1, query.get("ses", ""))
         if not self._signer.signed("\n".join(fields), query.get("sig", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
@@ -77,17 +77,15 @@ class SharedAccess:
 
     def _own_permit(self, query: Mapping[str, str], call: AnyCall) -> Permit:
         resource = self.resource(call)
-        if not resource or not self._signer.signed(self._text(query, resource), query.get("sig", "")):
+        terms, fields = ([query.get(name, "") for name in names] for names in (_TERMS, self.signed_fields(query)))
+        text = "\n".join([*terms, f"/{self.service}/{self.account}/{resource}", *fields])
+        if not resource or not self._signer.signed(text, query.get("sig", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
         letters, start, expiry = _terms(query, self.home(resource), call.settings)
         _check_time(start, expiry, call.now)
         if not self.letters.fullmatch(letters):
             raise ServiceError(errors.AUTHENTICATION_FAILED)
         return self.granted(resource, frozenset(letters), query)
-
-    def _text(self, query: Mapping[str, str], resource: str) -> str:
-        terms, fields = ([query.get(name, "") for name in names] for names in (_TERMS, self.signed_fields(query)))
-        return "\n".join([*terms, f"/{self.service}/{self.account}/{resource}", *fields])
 
 
 def _terms(query: Mapping[str, str], resource: str, settings: Settings) -> tuple[str, Ticks | None, Ticks | None]:

@@ -10,14 +10,12 @@ from ..resources import CorsRule
 from .call import AnyCall
 from .message import Response
 from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
-from .xml import read_policies, read_properties, write_policies, write_properties, write_statistics
-
-_XML = {"Content-Type": "application/xml"}
+from .xml import XML, read_policies, read_properties, write_policies, write_properties, write_statistics
 
 
 def get_policies(call: AnyCall) -> Response:
     call.begin(f"Get{call.service}ACL", OWNER_ONLY)
-    return Response(200, {**_XML}, write_policies(call.state.get_policies(call.resource)))
+    return Response(200, {**XML}, write_policies(call.state.get_policies(call.resource)))
 
 
 def set_policies(call: AnyCall) -> Response:
@@ -29,7 +27,7 @@ def set_policies(call: AnyCall) -> Response:
 def get_properties(call: AnyCall, *elements: str) -> Response:
     """Return the properties, with elements that only one service has."""
     call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
-    return Response(200, {**_XML}, write_properties(call.state.get_service_properties(), *elements))
+    return Response(200, {**XML}, write_properties(call.state.get_service_properties(), *elements))
 
 
 def set_properties(call: AnyCall, own: Set[str] = frozenset()) -> Response:
@@ -46,11 +44,10 @@ def get_statistics(call: AnyCall) -> Response:
     call.reach_state()
     if not call.address.secondary:
         raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
-    return Response(200, {**_XML}, write_statistics(call.now))
+    return Response(200, {**XML}, write_statistics(call.now))
 
 
 def reject_table_properties(call: AnyCall) -> Response:
-    """Reject a request of a client whose account URL ends with the name of a table."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 

@@ -114,12 +114,10 @@ class Signer:
 
     def signed(self, text: str, signature: str) -> bool:
         """Return whether the signature is that of the text, in constant time."""
-        return hmac.compare_digest(self._signature(text), signature.encode("utf-8", "surrogatepass"))
-
-    def _signature(self, text: str) -> bytes:
         mac = self._mac.copy()
         mac.update(text.encode("utf-8", "surrogatepass"))
-        return b2a_base64(mac.digest(), newline=False)
+        expected = b2a_base64(mac.digest(), newline=False)
+        return hmac.compare_digest(expected, signature.encode("utf-8", "surrogatepass"))
 
     def signed_request(self, authorization: str, request: Request, address: Address, texts: SignedTexts) -> bool:
         """Return whether an Authorization header is this account's signature of the request.

@@ -1,4 +1,4 @@
-"""Parse XML safely, and read and write service properties and stored access policies."""
+"""Parse XML safely; read and write service properties and stored access policies; write errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from tablepatterns.limits import MAX_RETENTION_DAYS
 from .. import errors
 from ..errors import ServiceError
 from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
+from .call import AnyCall
 from .headers import http_date, parse_flag, parse_number, seven_digits
+from .message import Response
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+XML: Final = {"Content-Type": "application/xml"}
+"""The headers of a response with a document."""
 PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -92,17 +96,15 @@ def element(name: str, *content: str) -> str:
 
 def optional(name: str, value: object | None) -> str:
     """Return an element with a value, or an empty text without a value."""
-    return "" if value is None else element(name, xml_text(_spelled(value)))
+    if value is None:
+        return ""
+    return element(name, xml_text(str(value).lower() if isinstance(value, bool) else str(value)))
 
 
 def xml_text(text: str) -> str:
     """Return a text as the content of an element; what XML cannot say becomes a question mark."""
     # A parser would take a bare carriage return for a line feed
     return NOT_XML.sub("?", escape(text, quote=False)).replace("\r", "&#xD;")
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _LIST_OPTIONS: Final = {"prefix": "Prefix", "marker": "Marker", "maxresults": "MaxResults"}
@@ -230,7 +232,6 @@ def write_properties(properties: ServiceProperties, *elements: str) -> bytes:
 
 
 def write_statistics(last_sync: Ticks) -> bytes:
-    """Return the state of the geo-replication as a document: it is always live."""
     replication = element("GeoReplication", optional("Status", "live"), optional("LastSyncTime", http_date(last_sync)))
     return write_document(element("StorageServiceStats", replication))
 
@@ -269,3 +270,17 @@ def _write_policy(policy: AccessPolicy) -> str:
 
 def _moment(moment: Ticks | None) -> str | None:
     return None if moment is None else seven_digits(moment)
+
+
+def stamped_message(error: ServiceError, call: AnyCall) -> str:
+    """Return the text of an error as responses state it, with the id and the time of the request."""
+    return f"{error.message}\nRequestId:{call.id}\nTime:{seven_digits(call.now)}"
+
+
+def storage_error(call: AnyCall, error: ServiceError) -> Response:
+    """Return an error of the Queue or the Blob service, with its details."""
+    code, message = optional("Code", error.code), optional("Message", stamped_message(error, call))
+    details = [optional(name, value) for name, value in error.error_message.details]
+    headers = {**XML, "x-ms-error-code": error.code}
+    body = write_document(element("Error", code, message, *details))
+    return Response(error.error_message.status, headers, body, error.message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from tablepatterns.limits import MAX_PAGE_QUEUES
@@ -13,7 +13,6 @@ from ..errors import ServiceError
 from ..http.address import Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.api import Service
 from ..http.call import Call
-from ..http.errors import storage_error
 from ..http.headers import (
     http_date,
     metadata_headers,
@@ -37,8 +36,18 @@ from ..http.service_properties import (
 )
 from ..http.shared_key import storage_texts
 from ..http.supported import QUEUE_SUPPORT
-from ..http.xml import element, metadata_element, optional, read_document, write_document, write_list, xml_text
-from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Listed, Queues
+from ..http.xml import (
+    XML,
+    element,
+    metadata_element,
+    optional,
+    read_document,
+    storage_error,
+    write_document,
+    write_list,
+    xml_text,
+)
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Queues
 from .state import Message
 
 _OF_SERVICE: Final[Kinds] = {
@@ -50,22 +59,6 @@ _OF_SERVICE: Final[Kinds] = {
 _OF_QUEUE: Final[Kinds] = {(None, None): "queue", (None, "metadata"): "metadata", (None, "acl"): "acl"}
 
 
-def locate(url: str, account: str) -> Target:
-    address = read_address(url, account)
-    queue, *below = map(decode, address.tail[1:].split("/"))
-    if not queue:
-        return Target(address, kind_of(_OF_SERVICE, address.query))
-    match below:
-        case [] | [""]:
-            return Target(address, kind_of(_OF_QUEUE, address.query), queue)
-        case ["messages"] | ["messages", ""]:
-            return Target(address, plain_kind("messages", address.query), queue)
-        case ["messages", message]:
-            return Target(address, plain_kind("message", address.query), queue, message)
-        case _:
-            raise ServiceError(errors.INVALID_URI)
-
-
 class QueueCall(Call[Queues]):
     __slots__ = ()
 
@@ -73,7 +66,19 @@ class QueueCall(Call[Queues]):
     support = QUEUE_SUPPORT
 
     def locate(self) -> None:
-        self.target = locate(self.request.url, self.context.account_name)
+        address = read_address(self.request.url, self.context.account_name)
+        queue, *below = map(decode, address.tail[1:].split("/"))
+        message = ""
+        match below if queue else []:
+            case [] | [""]:
+                kind = kind_of(_OF_QUEUE if queue else _OF_SERVICE, address.query)
+            case ["messages"] | ["messages", ""]:
+                kind = plain_kind("messages", address.query)
+            case ["messages", message]:
+                kind = plain_kind("message", address.query)
+            case _:
+                raise ServiceError(errors.INVALID_URI)
+        self.target = Target(address, kind, queue, message)
 
 
 LIST_QUEUES: Final = Need("s", ("l",))
@@ -90,19 +95,22 @@ CLEAR: Final = Need("o", ("d",))
 """Only an account SAS can grant it: no SAS of a queue has the letter."""
 
 _INCLUDES: Final = frozenset({"metadata"})
-_XML: Final = {"Content-Type": "application/xml"}
 
 
 def list_queues(call: QueueCall) -> Response:
     call.begin("ListQueues", LIST_QUEUES)
     query, account = call.address.query, call.context.account_name
-    read_words(query, "include", _INCLUDES)
+    includes = read_words(query, "include", _INCLUDES)
     start = read_marker(query.get("marker", ""), account)
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
     queues, following = call.state.page(query.get("prefix", ""), start, limit)
     call.notes.returned = len(queues)
-    body = write_queues(queues, call.address.base, query, account, following)
-    return Response(200, {**_XML}, body)
+    items = (
+        element("Queue", optional("Name", queue.name), metadata_element(queue.metadata) if includes else "")
+        for queue in queues
+    )
+    marker = "" if following is None else f"/{account}/{following}"
+    return Response(200, {**XML}, write_list(call.address.base, "Queues", items, query, marker))
 
 
 def create_queue(call: QueueCall) -> Response:
@@ -138,29 +146,20 @@ def put_message(call: QueueCall) -> Response:
     time_to_live = read_number(query, "messagettl", TIME_TO_LIVE)
     text = read_text(call.request.body)
     message = call.state.put(call.resource, text, visibility=visibility, time_to_live=time_to_live)
-    return Response(201, {**_XML}, write_messages([message], has_texts=False))
+    return Response(201, {**XML}, write_messages([message], has_texts=False))
 
 
 def get_messages(call: QueueCall) -> Response:
     query = call.address.query
     is_peeking = "peekonly" in query and read_option(query, "peekonly", parse_flag)
-    return _peek(call) if is_peeking else _get(call)
-
-
-def _get(call: QueueCall) -> Response:
-    call.begin("GetMessages", GET)
-    query = call.address.query
+    call.begin(*(("PeekMessages", PEEK) if is_peeking else ("GetMessages", GET)))
     limit = read_number(query, "numofmessages", 1)
-    messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", VISIBILITY_TIMEOUT))
+    if is_peeking:
+        messages = call.state.peek(call.resource, limit)
+    else:
+        messages = call.state.get(call.resource, limit, read_number(query, "visibilitytimeout", VISIBILITY_TIMEOUT))
     call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_XML, "Vary": "Origin"}, write_messages(messages))
-
-
-def _peek(call: QueueCall) -> Response:
-    call.begin("PeekMessages", PEEK)
-    messages = call.state.peek(call.resource, read_number(call.address.query, "numofmessages", 1))
-    call.notes.examined = call.notes.returned = len(messages)
-    return Response(200, {**_XML, "Vary": "Origin"}, write_messages(messages, has_receipts=False))
+    return Response(200, {**XML, "Vary": "Origin"}, write_messages(messages, has_receipts=not is_peeking))
 
 
 def update_message(call: QueueCall) -> Response:
@@ -196,18 +195,6 @@ def read_marker(marker: str, account: str) -> str:
     return name
 
 
-def write_queues(
-    queues: Iterable[Listed], base: str, query: Mapping[str, str], account: str, following: str | None
-) -> bytes:
-    """Return a page of queues; `following` is the first name of the next page, None on the last."""
-    with_metadata = "metadata" in query.get("include", "").split(",")
-    items = (
-        element("Queue", optional("Name", queue.name), metadata_element(queue.metadata) if with_metadata else "")
-        for queue in queues
-    )
-    return write_list(base, "Queues", items, query, "" if following is None else f"/{account}/{following}")
-
-
 def read_text(body: bytes) -> str:
     """Return the message text in a request's body, without markup but with its content."""
     node = read_document(body, "QueueMessage").find("MessageText")
@@ -220,17 +207,15 @@ def write_messages(messages: Iterable[Message], *, has_receipts: bool = True, ha
     """Return received messages as a document; those of a peek have no receipts, and a sent one has no text."""
     items: list[str] = []
     for message in messages:
-        content = [
-            f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>",
-            f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>",
-        ]
+        content = f"<MessageId>{message.id}</MessageId><InsertionTime>{http_date(message.inserted)}</InsertionTime>"
+        content += f"<ExpirationTime>{http_date(message.expires)}</ExpirationTime>"
         if has_receipts:
             visible = http_date(message.visible)
-            content.append(f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>")
+            content += f"<PopReceipt>{message.receipt}</PopReceipt><TimeNextVisible>{visible}</TimeNextVisible>"
         if has_texts:
             text = element("MessageText", xml_text(message.text))
-            content.append(f"<DequeueCount>{message.dequeues}</DequeueCount>{text}")
-        items.append(element("QueueMessage", *content))
+            content += f"<DequeueCount>{message.dequeues}</DequeueCount>{text}"
+        items.append(element("QueueMessage", content))
     return write_document(element("QueueMessagesList", *items))
 
 

@@ -117,7 +117,13 @@ class Queues(Settings):
     def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = TIME_TO_LIVE) -> Message:
         """Add a message, and return it with a valid receipt; `visibility` is how long it is invisible."""
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
-        _check_time_to_live(time_to_live, visibility)
+        if time_to_live != NEVER:
+            if time_to_live < 1:
+                reason = "Value must be greater than or equal to 1, or -1 to indicate an infinite TTL."
+                raise invalid_parameter("messagettl", time_to_live, reason)
+            if visibility >= time_to_live:
+                reason = "messagettl must be greater than visibilitytimeout"
+                raise invalid_parameter("visibilitytimeout", visibility, reason)
         check_text(text)
         with self._lock:
             home, now = self._swept(queue)
@@ -215,17 +221,6 @@ def _held(queue: Queue, message_id: str, receipt: str) -> Message:
     if message.receipt != receipt:
         raise ServiceError(errors.POP_RECEIPT_MISMATCH)
     return message
-
-
-def _check_time_to_live(seconds: int, visibility: int) -> None:
-    if seconds == NEVER:
-        return
-    if seconds < 1:
-        reason = "Value must be greater than or equal to 1, or -1 to indicate an infinite TTL."
-        raise invalid_parameter("messagettl", seconds, reason)
-    if visibility >= seconds:
-        reason = "messagettl must be greater than visibilitytimeout"
-        raise invalid_parameter("visibilitytimeout", visibility, reason)
 
 
 _check_name = lru_cache(maxsize=4096)(check_resource_name)

@@ -112,5 +112,4 @@ class Queue:
 
 
 def _due(entries: Any, now: Ticks) -> Iterator[Message]:
-    """Return the messages whose time has come, earliest first."""
     return (message for _, _, message in takewhile(lambda entry: entry[0] <= now, entries))

@@ -48,13 +48,10 @@ class Application:
         self._hosts = hosts
 
     def answers_directly(self, head: Head, port: int) -> bool:
-        """Return whether `respond` may answer a request; not if a fault may delay or break its response."""
+        """Return whether a request may be answered at once; not if a fault may delay or break its response."""
         if self._engine.faults.rules or not head.is_short(self._services[port]):
             return False
         return self.rejection(head.method, head.headers, port) is None
-
-    def respond(self, request: Request, port: int) -> bytes:
-        return write_response(self.handle(request, port))
 
     def rejection(self, method: str, headers: Mapping[str, str], port: int) -> Rejection | None:
         """Return why a request must not reach the account, such as one of another site's web page.
@@ -144,7 +141,8 @@ class Connection(asyncio.Protocol):
                         self._deadline = self._loop.time() + SECONDS_TO_BEGIN
                         self._watch()
                 else:
-                    self._transport.write(self._application.respond(head.request(data, self._client), self._port))
+                    response = self._application.handle(head.request(data, self._client), self._port)
+                    self._transport.write(write_response(response))
                     self._expect_next()
                 return
             self.task = self._loop.create_task(self._converse())

@@ -23,20 +23,17 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
     if not _NAME.fullmatch(name):
         rule = "an account's name has 3 to 24 small letters and digits"
         raise BadInput("account", name, rule, f"leave it at {DEVELOPMENT_NAME}, or choose another")
-    return Engine(name, _checked(environment[KEY_VARIABLE]) if has_own_key(environment) else None)
+    key = environment.get(KEY_VARIABLE)
+    # An empty key is a secret that went missing on its way: to take the published one instead would open the account
+    if key is not None and not (key and _is_base64(key)):
+        rule = "it must be Base64, as the keys of accounts are, and not empty"
+        raise BadInput(KEY_VARIABLE, "***", rule, "make one with: openssl rand -base64 64 | tr -d '\\n'")
+    return Engine(name, key)
 
 
 def has_own_key(environment: Mapping[str, str]) -> bool:
     """Return whether the account has a key that is not published."""
     return KEY_VARIABLE in environment
-
-
-def _checked(key: str) -> str:
-    # An empty key is a secret that went missing on its way: to take the published one instead would open the account
-    if not key or not _is_base64(key):
-        rule = "it must be Base64, as the keys of accounts are, and not empty"
-        raise BadInput(KEY_VARIABLE, "***", rule, "make one with: openssl rand -base64 64 | tr -d '\\n'")
-    return key
 
 
 def _is_base64(text: str) -> bool:

@@ -27,7 +27,7 @@ from ..http.service_properties import (
 )
 from ..http.shared_key import table_texts
 from ..key_range import KeyScope
-from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall
+from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall, json_error, settings_error, xml_error
 from .entity_api import (
     get_entity,
     query_entities,
@@ -37,7 +37,6 @@ from .entity_api import (
     run_batch,
     write_entity,
 )
-from .errors import json_error, settings_error, xml_error
 from .json import check_content_type, errors_in_xml, preference_of, read_body, table_path
 
 _LIST: Final = "Tables"
@@ -52,7 +51,10 @@ def query_tables(call: TableCall) -> Response:
     call.begin("QueryTables", LIST_TABLES)
     query, renderer = call.address.query, call.renderer(_LIST)
     reject_unknown_options(query)
-    _check_select(query.get("$select", ""))
+    selected = query.get("$select", "").strip()
+    # The name is the only property of a table
+    if selected and {"TableName", "*"}.isdisjoint(name.strip() for name in selected.split(",")):
+        raise ServiceError(errors.NOT_IMPLEMENTED)
     predicate, top = _predicate(query.get("$filter", "")), read_top(query)
     token = query.get("NextTableName")
     after = None if token is None else read_token(token)
@@ -62,13 +64,6 @@ def query_tables(call: TableCall) -> Response:
     if following is not None:
         headers["x-ms-continuation-NextTableName"] = write_token(following)
     return Response(200, headers, renderer.tables(names))
-
-
-def _check_select(text: str) -> None:
-    """Reject a selection without the name, the only property of a table."""
-    wanted = {name.strip() for name in text.split(",")}
-    if text.strip() and not wanted & {"TableName", "*"}:
-        raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 def _predicate(text: str) -> Callable[[str], bool] | None:

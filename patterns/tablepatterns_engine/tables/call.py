@@ -1,20 +1,22 @@
-"""One request to the Table service: what its URL names, and the permission that it needs."""
+"""One request to the Table service: what its URL names, the permission that it needs, and how errors are answered."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
 from ..http.address import Address, Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.call import Call
-from ..http.message import Request
+from ..http.message import Request, Response
 from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
-from .json import PROTOCOL_VERSIONS, Renderer, check_protocol, negotiate
+from ..http.xml import PROLOGUE, XML, stamped_message, xml_text
+from .json import PROTOCOL_VERSIONS, Level, Renderer, check_protocol, negotiate, preference_of
 from .service import Tables
 
 _ROOTS: Final[Mapping[str, str]] = {"Tables": "tables", "$batch": "batch"}
@@ -104,7 +106,6 @@ class TableCall(Call[Tables]):
     support = TABLE_SUPPORT
 
     def locate(self) -> None:
-        """Read the URL, and the verb that it is sent with."""
         request = self.request
         self.target = locate(request.url, self.context.account_name)
         self.method = verb(request.method, request.headers.get("x-http-method"))
@@ -145,3 +146,39 @@ REMOVE: Final = on_object("d")
 LIST_TABLES: Final = Need("c", ("l",))
 CREATE_TABLE: Final = Need("c", ("c", "w"))
 DELETE_TABLE: Final = Need("c", ("d",))
+
+
+# -- Errors
+
+_STATES_PREFERENCE: Final = frozenset({400, 409})
+"""The statuses of errors that repeat the preference of an insert."""
+_NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
+
+
+def json_error(error: ServiceError, call: TableCall, headers: Mapping[str, str]) -> Response:
+    """Return the error of an entity or table operation for clients that ask for JSON.
+
+    :param headers: the headers of the request: the response repeats its level of metadata and its preference
+    """
+    message = f'"message":{{"lang":"en-US","value":{quoted(stamped_message(error, call))}}}'
+    body = f'{{"odata.error":{{"code":"{error.code}",{message}}}}}'
+    level = Level.NONE if "nometadata" in headers.get("accept", "") else Level.MINIMAL
+    status, preference = error.error_message.status, preference_of(headers)
+    applied = {"Preference-Applied": preference} if preference and status in _STATES_PREFERENCE else {}
+    return Response(status, {**applied, "Content-Type": level.content_type}, body.encode())
+
+
+def xml_error(error: ServiceError, call: TableCall) -> Response:
+    headers = {"Content-Type": "application/xml;charset=utf-8"}
+    return Response(error.error_message.status, headers, _document(error, call, "", "xmlns"))
+
+
+def settings_error(error: ServiceError, call: TableCall) -> Response:
+    headers = {**XML, "x-ms-error-code": error.code}
+    return Response(error.error_message.status, headers, _document(error, call, "m:", "xmlns:m"), error.message)
+
+
+def _document(error: ServiceError, call: TableCall, prefix: str, namespace: str) -> bytes:
+    text = xml_text(stamped_message(error, call))
+    content = f'<{prefix}code>{error.code}</{prefix}code><{prefix}message xml:lang="en-US">{text}</{prefix}message>'
+    return f'{PROLOGUE}<{prefix}error {namespace}="{_NAMESPACE}">{content}</{prefix}error>'.encode()

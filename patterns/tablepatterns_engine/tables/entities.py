@@ -167,8 +167,8 @@ def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Valu
             size += SIZES[type(value)]
         else:
             raise _value_error(name, value)
-        if not has_valid_names:
-            _check_name(name)
+        if not has_valid_names and (error := _name_error(name)):
+            raise ServiceError(error)
     return size
 
 
@@ -185,12 +185,6 @@ def _too_large(value: Value) -> bool:
     if isinstance(value, str):
         return utf16_length(value) > MAX_STRING_UNITS
     return isinstance(value, bytes) and len(value) > MAX_BINARY_BYTES
-
-
-def _check_name(name: str) -> None:
-    error = _name_error(name)
-    if error is not None:
-        raise ServiceError(error)
 
 
 def _name_error(name: str) -> ErrorMessage | None:

@@ -25,11 +25,9 @@ from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_multipart, write_parts, write_response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
-from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, locate, verb
+from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, json_error, locate, verb
 from .entities import Entity, Kind, Operation, each, etag_of
-from .errors import json_error
 from .json import Level, Renderer, check_content_type, entity_path, negotiate, preference_of, read_body
-from .query import Page
 
 _ETAG: Final = re.compile(r'W/"[^"]*"')
 
@@ -77,7 +75,6 @@ _UPSERTS: Final[dict[str, tuple[str, Kind]]] = {
 
 
 def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
-    """Return the requested write, after `X-HTTP-Method` is applied."""
     query = target.address.query
     level = negotiate(headers.get("accept", ""), query.get("$format"))
     check_content_type(headers.get("content-type", ""))
@@ -164,7 +161,6 @@ def get_entity(call: TableCall) -> Response:
 
 
 def query_entities(call: TableCall) -> Response:
-    """Return a page of the entities that `$filter` describes."""
     query, table, notes = call.address.query, call.target.resource, call.notes
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
@@ -175,7 +171,11 @@ def query_entities(call: TableCall) -> Response:
     notes.query_class = page.query_class.label
     notes.examined, notes.returned = page.examined, len(page.entities)
     body = renderer.entities(page.entities, query.get("$select"))
-    return Response(200, {"Content-Type": renderer.content_type, **_continuation(page)}, body)
+    headers = {"Content-Type": renderer.content_type}
+    if page.next is not None:
+        partition, row = map(write_token, page.next)
+        headers |= {"x-ms-continuation-NextPartitionKey": partition, "x-ms-continuation-NextRowKey": row}
+    return Response(200, headers, body)
 
 
 def reject_unknown_options(query: Mapping[str, str]) -> None:
@@ -224,13 +224,6 @@ def _start(query: Mapping[str, str]) -> tuple[str, str] | None:
     return read_token(partition), "" if row is None else read_token(row)
 
 
-def _continuation(page: Page) -> dict[str, str]:
-    if page.next is None:
-        return {}
-    partition, row = map(write_token, page.next)
-    return {"x-ms-continuation-NextPartitionKey": partition, "x-ms-continuation-NextRowKey": row}
-
-
 # -- Batches
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "DataServiceVersion": "3.0;"}
@@ -274,7 +267,6 @@ def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[Inn
 
 
 def _query(call: TableCall, request: InnerRequest) -> Response:
-    """Return the response to a query outside a changeset."""
     try:
         target = _target(call, request)
         run = _QUERIES.get(target.kind)
@@ -290,21 +282,17 @@ def _query(call: TableCall, request: InnerRequest) -> Response:
 def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> list[Response]:
     """Return the responses to a transaction: one for each operation, or one with the error."""
     try:
-        return _transaction(call, requests)
+        # The service answers an empty changeset with 400, which the SDK takes for success
+        if not requests:
+            raise ServiceError(errors.INVALID_INPUT)
+        writes = _writes(call, requests)
+        table = call.notes.table = writes[0].target.resource
+        call.notes.partition = writes[0].operation.partition_key
+        entities = call.state.transact(table, [write.operation for write in writes])
     except TransactionError as error:
         return [_error_part(call, error, requests[error.index])]
     except ServiceError as error:
         return [_error_part(call, error)]
-
-
-def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[Response]:
-    # The service answers an empty changeset with 400, which the SDK takes for success
-    if not requests:
-        raise ServiceError(errors.INVALID_INPUT)
-    writes = _writes(call, requests)
-    table = call.notes.table = writes[0].target.resource
-    call.notes.partition = writes[0].operation.partition_key
-    entities = call.state.transact(table, [write.operation for write in writes])
     call.notes.written = len(writes)
     account = call.context.account_name
     return [
@@ -331,7 +319,9 @@ def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
 
 
 def _target(call: TableCall, request: InnerRequest) -> Target:
-    return locate(absolute(request.url, call.target.address.base), call.context.account_name)
+    target = locate(absolute(request.url, call.target.address.base), call.context.account_name)
+    target.address.check_options()
+    return target
 
 
 def _part(response: Response, request: InnerRequest) -> Response:

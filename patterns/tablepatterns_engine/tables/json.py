@@ -38,8 +38,6 @@ _NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity"
 
 
 class Body:
-    """The members of the JSON object in the body of a write."""
-
     __slots__ = ("_layout", "_values")
 
     def __init__(self, members: Sequence[tuple[str, Any]]) -> None:
@@ -248,7 +246,6 @@ def check_content_type(content_type: str) -> None:
 
 
 def check_protocol(version: str) -> None:
-    """Reject a DataServiceVersion of OData that the service does not have."""
     if version.partition(";")[0].strip() not in PROTOCOL_VERSIONS:
         raise ServiceError(errors.INVALID_INPUT)
 
@@ -364,12 +361,10 @@ def _selected(select: str | None) -> Sequence[str] | None:
     # A blank list and a star select everything
     names = dict.fromkeys(name.strip() for name in select.split(","))
     names.pop("", None)
-    return None if not names or "*" in names else sorted(names, key=_selected_order)
-
-
-def _selected_order(name: str) -> tuple[bool, str]:
-    """Return what to sort selected names by: the system properties come first, the others in ordinal order."""
-    return name not in SYSTEM_PROPERTIES, ordinal(name)
+    if not names or "*" in names:
+        return None
+    # The system properties come first
+    return sorted(names, key=lambda name: (name not in SYSTEM_PROPERTIES, ordinal(name)))
 
 
 _KEPT_IN_URL: Final = ";/?:@&=+$,#[]!~*'()"

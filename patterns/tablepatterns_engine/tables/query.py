@@ -42,7 +42,6 @@ class Plan:
 
 @lru_cache(maxsize=512)
 def make_plan(expression: Filter | None) -> Plan:
-    """Return the plan for a filter; None is the query for every entity of the table."""
     if expression is None:
         return Plan(KeyRange(), None, QueryClass.TABLE_SCAN)
     classification = classify(expression)
@@ -67,7 +66,12 @@ class Scan:
         """How many entities were read so far."""
 
     def rows(self, table: Table, start: tuple[str, str] | None, scope: KeyScope | None) -> Iterator[Entity]:
-        return iter(()) if self._limit == 0 else table.walk(_remaining(self._plan.key_range, start, scope))
+        if self._limit == 0:
+            return iter(())
+        keys = self._plan.key_range
+        if start is not None:
+            keys &= KeyRange((ordinal(start[0]), ordinal(start[1])))
+        return table.walk(keys if scope is None else keys & scope.key_range())
 
     def read(self, rows: Iterator[Entity]) -> Page | None:
         """Read rows, and return the page if it ends before the last of them."""
@@ -92,13 +96,6 @@ class Scan:
         return Page(self._matches, keys, self.examined, self._plan.query_class)
 
 
-def _remaining(key_range: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:
-    """Return the part of a key range from `start` on that the signature's key range covers."""
-    if start is not None:
-        key_range &= KeyRange((ordinal(start[0]), ordinal(start[1])))
-    return key_range if scope is None else key_range & scope.key_range()
-
-
 def _key_range(bounds: KeyBounds) -> KeyRange:
     first, end = _ends(bounds.partition_keys)
     if bounds.partition is None:
@@ -109,7 +106,6 @@ def _key_range(bounds: KeyBounds) -> KeyRange:
 
 
 def _ends(keys: Interval) -> tuple[str, str | None]:
-    """Return the first key of a range and the first key behind it."""
     lower = ordinal(keys.lower) if keys.lower_inclusive else after(ordinal(keys.lower))
     if keys.upper is None:
         return lower, None

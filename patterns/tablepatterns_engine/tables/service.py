@@ -21,7 +21,7 @@ from ..key_range import KeyScope, after
 from ..resources import AccessPolicy, Deletions, Settings, check_policies
 from .entities import Entity, Operation, check, check_key, check_transaction, each, outcome
 from .query import Page, Scan, make_plan
-from .state import Table, Walk
+from .state import Table
 
 __all__ = ["KeyScope", "Operation", "Page", "Tables"]
 
@@ -88,7 +88,6 @@ class Tables(Settings):
             return self._find(name)
 
     def _find(self, name: str) -> Table:
-        """Return a table's data; the caller holds the lock."""
         key = _checked_name(name)
         rows = self._tables.get(key)
         if rows is None:
@@ -168,21 +167,15 @@ class Tables(Settings):
                 return page
             walk = found.begin(rows)
         try:
-            return self._read_on(scan, walk)
+            # Other requests may run in between
+            while page is None:
+                with self._lock:
+                    part = walk.part(_ROWS_AT_ONCE)
+                page = scan.read(iter(part)) if part else scan.page()
+            return page
         finally:
             with self._lock:
                 found.end(walk)
-
-    def _read_on(self, scan: Scan, walk: Walk) -> Page:
-        """Return the page of a long scan, which lets other requests run in between."""
-        while True:
-            with self._lock:
-                rows = walk.part(_ROWS_AT_ONCE)
-            if not rows:
-                return scan.page()
-            page = scan.read(iter(rows))
-            if page is not None:
-                return page
 
     # -- Access policies
 

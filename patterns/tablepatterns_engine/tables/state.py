@@ -36,11 +36,9 @@ class Walk:
         self._rows = rows
 
     def part(self, count: int) -> list[Entity]:
-        """Return up to this many next rows; none at the end."""
         return list(islice(self._rows, count))
 
     def copy(self) -> None:
-        """Copy the rows that have not been read yet."""
         self._rows = iter(list(self._rows))
 
 

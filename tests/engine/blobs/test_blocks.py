@@ -97,7 +97,7 @@ def test_up_to_100_000_blocks_wait_under_a_name(
     blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_UNCOMMITTED_BLOCKS == 100_000
-    monkeypatch.setattr("tablepatterns_engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns_engine.blobs.state.MAX_UNCOMMITTED_BLOCKS", 2)
     blobs.stage(HOME, "b", ONE, of("..."))
     blobs.stage(HOME, "b", TWO, of("..."))
     blobs.stage(HOME, "b", TWO, of("in its place"))

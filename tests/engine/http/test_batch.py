@@ -122,6 +122,23 @@ def test_the_answer_is_written_as_the_service_writes_it(wire: Wire) -> None:
     assert lines[14:] == [f"--{inner}--", "", f"--{outer}--", ""]
 
 
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_a_content_of_another_length_is_rejected(difference: int, wire: Wire) -> None:
+    length = len(json.dumps(entity("z"))) + difference
+    headers, body = batch(insert("a"), ("POST", "/Employees", {**JSON, "Content-Length": str(length)}, entity("z")))
+    response = wire.send("POST", "/$batch", headers, body)
+    errors = [response] if response.status != 202 else list(response.parts)
+    assert [(error.status, error_of(error)[0]) for error in errors] == [(400, "InvalidInput")]
+    assert rows(wire) == []
+
+
+def test_an_option_of_a_part_is_given_once(wire: Wire) -> None:
+    path = entity_path("p", "a")
+    said = rejected(wire, ("MERGE", f"{path}?timeout=1&timeout=1", JSON, {}))
+    assert said[:2] == (400, "InvalidQueryParameterValue")
+    assert rows(wire) == []
+
+
 class TestWhoIsAtFault:
     def test_the_same_row_twice(self, wire: Wire) -> None:
         assert rejected(wire, insert("a"), insert("a")) == (

@@ -99,6 +99,21 @@ def test_a_part_that_is_no_request_is_rejected(content: bytes) -> None:
         list(read_requests(parts))
 
 
+@pytest.mark.parametrize(("length", "content"), [(b"3", b"one"), (b"2", b"on"), (b"0", b"")])
+def test_a_content_has_the_length_that_it_names(length: bytes, content: bytes) -> None:
+    part = b"POST /T HTTP/1.1\r\nContent-Length: " + length + b"\r\n\r\none"
+    (request,) = read_requests(read_parts(b"--b\r\n\r\n" + part + b"\r\n--b--", "multipart/mixed; boundary=b"))
+    assert request.body == content
+
+
+@pytest.mark.parametrize("length", [b"4", b"-1", b"x", b"", b"3.0", b"\xb2"])
+def test_a_content_that_ends_before_its_length_is_rejected(length: bytes) -> None:
+    part = b"POST /T HTTP/1.1\r\nContent-Length: " + length + b"\r\n\r\none"
+    parts = read_parts(b"--b\r\n\r\n" + part + b"\r\n--b--", "multipart/mixed; boundary=b")
+    with pytest.raises(ValueError, match="Content-Length"):
+        list(read_requests(parts))
+
+
 BATCH = b"--b\r\nA: 1\r\n\r\nDELETE /T HTTP/1.1\r\nIf-Match: *\r\nB: 2\r\n\r\n\r\n--b--\r\n"
 
 

@@ -13,8 +13,7 @@ from tablepatterns_engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
 from tablepatterns_engine.http.headers import http_date, seven_digits
 from tablepatterns_engine.http.message import Request
 from tablepatterns_engine.http.permissions import Owner
-from tablepatterns_engine.tables.call import TableCall
-from tablepatterns_engine.tables.errors import settings_error, xml_error
+from tablepatterns_engine.tables.call import TableCall, settings_error, xml_error
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
 MISSING = entity_path("a", "b")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import pytest
 
@@ -221,6 +221,21 @@ def test_a_malformed_value_is_rejected(operation: Documented, options: list[str]
         for value, status, error in rejected:
             response = account.ask(operation, {option: value})
             assert (response.status, account.engine.ledger.records[-1].error) == (status, error), (option, value)
+    assert account.state() == before
+
+
+@every(pair for pair in [*CELLS, *CELLS_OF_ALL] if pair[1].startswith("?") and pair[1] != "?include")
+def test_no_option_is_given_twice(operation: Documented, options: list[str]) -> None:
+    """Whichever of its values would be valid."""
+    account = unchanged_account()
+    before = account.state()
+    for option in options:
+        for value in {PROBES.get(option, "x"), *grammar_of(operation.service, operation.name, option).valid[:1]}:
+            repeated = operation._replace(path=f"{operation.path}{'&' if '?' in operation.path else '?'}{option[1:]}=x")
+            repeated = repeated._replace(path=f"{repeated.path}&{option[1:].replace('$', '%24')}={quote(value)}")
+            response = account.ask(repeated, {})
+            code = "InvalidInput" if option.startswith("?$") else "InvalidQueryParameterValue"
+            assert (response.status, account.engine.ledger.records[-1].error) == (400, code), (option, value)
     assert account.state() == before
 
 

@@ -138,6 +138,12 @@ def test_what_is_no_batch_is_rejected(wire: BlobWire, body: bytes) -> None:
     assert wire.error("POST", "/?comp=batch", headers, body)[:2] == (400, "InvalidInput")
 
 
+def test_an_option_of_a_part_is_given_once(wire: BlobWire, engine: Engine) -> None:
+    (answer,) = answers(send(wire, part(wire, "DELETE", "/photos/a?timeout=1&timeout=1")))
+    assert (answer.status, answer.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
+    assert len(all_names(engine.blobs)) == len(NAMES)
+
+
 def test_conditions_and_leases_are_looked_at(wire: BlobWire) -> None:
     (answer,) = answers(send(wire, part(wire, "DELETE", "/photos/a", If_Match='"0x1"')))
     assert (answer.status, answer.headers["x-ms-error-code"]) == (412, "ConditionNotMet")

@@ -324,7 +324,7 @@ class TestPolicies:
     @pytest.fixture(autouse=True)
     def policies(self, engine: Engine) -> None:
         stored = [StoredPolicy("readers", expiry=Ticks.of(LATER), permission="r"), StoredPolicy("nothing")]
-        engine.blobs.set_policies("photos", stored)
+        engine.blobs.containers.set_access("photos", PublicAccess.NONE, stored)
 
     @pytest.mark.parametrize("make", [blob_sas, container_sas])
     def test_a_stored_policy_gives_what_the_signature_leaves_out(
@@ -333,9 +333,11 @@ class TestPolicies:
         sas = make(engine, None, expiry=None, policy_id="readers")
         assert ask(wire, sas) is None
         assert ask(wire, sas, "DELETE") == NO_PERMISSION
-        engine.blobs.set_policies("photos", [StoredPolicy("readers", expiry=Ticks.of(LATER), permission="rd")])
+        engine.blobs.containers.set_access(
+            "photos", PublicAccess.NONE, [StoredPolicy("readers", expiry=Ticks.of(LATER), permission="rd")]
+        )
         assert ask(wire, sas, "DELETE") is None
-        engine.blobs.set_policies("photos", [])
+        engine.blobs.containers.set_access("photos", PublicAccess.NONE, [])
         assert ask(wire, sas) == FAILED
 
     def test_a_field_is_in_one_place_only(self, engine: Engine, wire: BlobWire) -> None:

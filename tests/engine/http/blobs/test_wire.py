@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
+from support.queue_requests import DATE, full_text
+from support.table_requests import sign
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.blobs.leases import Acquire
 
@@ -366,6 +368,19 @@ def test_a_name_that_xml_cannot_say_is_encoded(wire: BlobWire) -> None:
 )
 def test_a_page_that_cannot_be_is_rejected(wire: BlobWire, path: str, options: str, code: str) -> None:
     assert wire.error("GET", f"{path}&{options}")[:2] == (400, code)
+
+
+def test_the_values_of_a_list_may_be_given_one_by_one(wire: BlobWire) -> None:
+    """The documentation of signatures has this request: its values are signed in order, and joined by commas."""
+    wire.send("PUT", "/photos/staged?comp=block&blockid=YQ==", {}, b"one")
+    path = "/photos?restype=container&comp=list&include=snapshots&include=metadata&include=uncommittedblobs"
+    joined = "/photos?restype=container&comp=list&include=metadata,snapshots,uncommittedblobs"
+    headers = {"x-ms-date": DATE}
+    signature = sign(wire.engine, full_text("contoso", "GET", wire.base + joined, headers))
+    response = wire.send("GET", path, {**headers, "authorization": f"SharedKey contoso:{signature}"}, signed=False)
+    assert response.status == 200
+    assert b"staged" in response.body
+    assert response.body == wire.send("GET", joined).body
 
 
 @pytest.mark.parametrize("options", ["include=x", "include=snapshots&delimiter=%2F"])
