@@ -19,7 +19,7 @@ with importing("a review needs", extra="review"):
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
     from .design_file.reader import BadDesignFile, read_design
-    from .kinds.from_sets import declare_set
+    from .kinds.recipes import declare_set
     from .result import Finding, Reviewed, Severity
     from .reviewer import review
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "declare_set": "kinds.from_sets",
+    "declare_set": "kinds.recipes",
     "BadDesignFile": "design_file.reader",
     "BadPriceTable": "capacity.price",
     "Finding": "result",

@@ -57,6 +57,8 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
     if heat.follows_time and not is_spread:
+        words["calls"] = "all inserts" if cause.kind == "insert" else "all inserts and the calls for new entities"
+        words["even"] = "" if cause.kind == "insert" else " If those calls use all periods alike, declare skew = 0."
         if not _is_log(context, declared_set):
             return RULES["prepend-append"].finding(severity, declared_set, **words)
         better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {_cooled(heat)}."
@@ -163,7 +165,7 @@ def _single_writes(done: Measured[Write]) -> Iterator[Finding]:
 
 def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
     """Return how many times per second a write changes the busiest entity."""
-    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew).share(1)
+    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew or 0.0).share(1)
 
 
 def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
