@@ -48,7 +48,9 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
-    cause = _cause(context, heat)
+    # Without one, derived rows of other sets cause the load
+    calls = (call for call in context.measured if call.of.table == heat.table)
+    cause = max(calls, key=_load_of_busiest, default=None)
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
@@ -76,12 +78,6 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
         return RULES["hot-partition"].finding(severity, declared_set, **words)
     better = f"Cache what is read most, or store copies in several partitions: {_cooled(heat)}."
     return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
-
-
-def _cause(context: RuleContext, heat: TableLoad) -> Measured | None:
-    """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
-    here = (call for call in context.measured if call.of.table == heat.table)
-    return max(here, key=_load_of_busiest, default=None)
 
 
 def _load_of_busiest(access: Measured) -> float:

@@ -339,7 +339,7 @@ def _row(
     number: int, keys: RowKeys, families: Collection[_Family], properties: Mapping[str, Any], *, stored: bool
 ) -> StoredRow:
     _, partition, row = keys
-    text = _properties(properties)
+    text = _shortened(", ".join(f"{name}={_value(value)}" for name, value in properties.items()), _LONGEST_ROW)
     # A summary may be stored in an entity of a set of its own
     certain = sorted(families, key=lambda family: (family.fixed, family.kind == "primary"), reverse=True)
     family = next((family for family in certain if family.has(keys)), None)
@@ -349,10 +349,6 @@ def _row(
         return StoredRow(number, partition, row, "part", of, None, "", text, stored)
     template = f"{family.key.partition_template} | {family.key.row_template}"
     return StoredRow(number, partition, row, family.kind, family.of, family.derived, template, text, stored)
-
-
-def _properties(properties: Mapping[str, Any]) -> str:
-    return _shortened(", ".join(f"{name}={_value(value)}" for name, value in properties.items()), _LONGEST_ROW)
 
 
 def _value(value: Any) -> str:
