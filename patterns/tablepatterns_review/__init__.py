@@ -17,7 +17,7 @@ with importing("a review needs", extra="review"):
 if TYPE_CHECKING:
     from .capacity.price import BadPriceTable, PriceTable
     from .design_file.reader import BadDesignFile, read_design
-    from .kinds.from_sets import declare_set
+    from .kinds.recipes import declare_set
     from .plans.explain import Plans, explain
     from .plans.query_plan import Better, QueryPlan
     from .result import Finding, Reviewed, Severity
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "declare_set": "kinds.from_sets",
+    "declare_set": "kinds.recipes",
     "BadDesignFile": "design_file.reader",
     "Better": "plans.query_plan",
     "BadPriceTable": "capacity.price",

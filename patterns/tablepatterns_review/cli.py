@@ -128,7 +128,7 @@ class _Review:
 
     def code(self) -> None:
         """Write the design file as Python to the folder `output`, or to the current one."""
-        from .code import written
+        from .code.module import written
 
         source, folder = self._file("written as Python"), self.output or Path()
         files = {folder / name: text for name, text in written(design_of(self.source), source.stem).items()}
@@ -141,8 +141,8 @@ class _Review:
             self.console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
     def compare(self, before: str) -> None:
-        from .report.comparison import comparison
         from .report.markdown import comparison_markdown
+        from .report.tables import comparison
         from .report.text import sheet_parts
         from .reviewer import review
 

@@ -1,4 +1,4 @@
-"""Write Python expressions and names, for the modules of `review --code`."""
+"""Write Python expressions and names, for the modules of `review --code` and for advice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
+
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.placement import InBlobs, InTable
+from tablepatterns.key import Key
+
+from .design.derived_arguments import arguments_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,32 @@ def text(value: str) -> str:
     # With both kinds of quotes, only the single ones are escaped
     inner = repr(f"'{value}\"")[3:-1].removesuffix('"').replace("\\'", "'")
     return '"' + inner.replace('"', '\\"') + '"'
+
+
+def source(value: Any) -> str:
+    """Return the expression of a value: a text, a list, a key, or where derived rows are stored."""
+    match value:
+        case str():
+            return text(value)
+        case [*items]:
+            return array(map(source, items))
+        case Key():
+            most = None if value.max_units == Key("a", "b").max_units else str(value.max_units)
+            return call("Key", text(value.partition_template), text(value.row_template), max_units=most)
+        case InTable():
+            return call("InTable", *([] if value.name is None else [text(value.name)]))
+        case InBlobs():
+            return call("InBlobs", text(value.container))
+        case _:
+            return repr(value)
+
+
+def derived_source(derived: Derived, primary: Key, **changes: Any) -> str:
+    """Return the call that makes derived data, with other arguments; those of None are left out."""
+    arguments = arguments_of(derived, primary)
+    positional = [source(name) for name in arguments.pop("fields", ())] or [source(arguments.pop("key"))]
+    named = {name: source(value) for name, value in arguments.items()}
+    return call(type(derived).__name__, *positional, **{**named, **changes})
 
 
 def declaration(value: Any) -> str:

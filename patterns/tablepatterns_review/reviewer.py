@@ -11,8 +11,8 @@ from .advice.tested import with_tested_advice
 from .capacity.growth import in_sight
 from .capacity.hot_partitions import account_load, table_loads
 from .capacity.price import PriceTable, bill, with_costs
-from .design.archives import with_moves
 from .design.model import Design
+from .design.writes import with_moves
 from .design_file.checks import check
 from .measure.measure import Measurements, estimated, independent, measure
 from .result import Finding, Measured, Reviewed

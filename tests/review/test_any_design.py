@@ -42,8 +42,8 @@ from tablepatterns_review import (
     declare_set,
     read_design,
 )
-from tablepatterns_review.design.archives import is_of_archive, with_moves
 from tablepatterns_review.design.model import FieldType, WriteOperation
+from tablepatterns_review.design.writes import is_of_archive, with_moves
 from tablepatterns_review.design_file.checks import faults
 from tablepatterns_review.measure.measure import measure
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tablepatterns_review import BadDesignFile, Design, read_design, review
-from tablepatterns_review.code import written
+from tablepatterns_review.code.module import written
 from tablepatterns_review.report import as_json, html, markdown, text
 
 NAMES = st.one_of(

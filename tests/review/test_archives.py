@@ -43,13 +43,13 @@ from tablepatterns_review import (
     review,
 )
 from tablepatterns_review.capacity.growth import grown, volume_of
-from tablepatterns_review.code import written
-from tablepatterns_review.design.archives import YEAR, with_moves
+from tablepatterns_review.code.module import written
+from tablepatterns_review.design.writes import YEAR, with_moves
 from tablepatterns_review.kinds.plain import Plain
 from tablepatterns_review.measure.measure import Measurements, measure
 from tablepatterns_review.measure.sample import NOW, sample
 from tablepatterns_review.plans.sizes import archived_size
-from tablepatterns_review.report.comparison import comparison
+from tablepatterns_review.report.tables import comparison
 from tablepatterns_review.result import Measured
 from tablepatterns_review.reviewer import without_advice
 

@@ -17,7 +17,7 @@ from review.test_archives import FILE, ORDERS
 from tablepatterns.cli.main import main
 from tablepatterns_review import Design, read_design
 from tablepatterns_review.cli import design_of
-from tablepatterns_review.code import written
+from tablepatterns_review.code.module import written
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs" / "reviews").glob("*.toml"))
@@ -181,7 +181,7 @@ def test_only_files_are_written_as_python() -> None:
 
 
 def test_modules_are_readable_where_ruff_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns_review.code.find_spec", lambda name: None)
+    monkeypatch.setattr("tablepatterns_review.code.module.find_spec", lambda name: None)
     for text in written(read_design(ROOT / "docs" / "reviews" / "employees_improved.toml"), "improved").values():
         compile(text, "improved.py", "exec")
         assert len(text.splitlines()) > 30

@@ -25,10 +25,10 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns_review import DeclaredSet, Field, Query, Reviewed, Write, review
-from tablepatterns_review.capacity.load import via_of
+from tablepatterns_review.capacity.hot_partitions import via_of
 from tablepatterns_review.design.writes import moves_away, touched
 from tablepatterns_review.result import Consistency
-from tablepatterns_review.rules.consistency import REPLICATED
+from tablepatterns_review.rules.usage import REPLICATED
 from tablepatterns_review.simulation.consistency import consistency
 from tablepatterns_review.simulation.simulate import LEASE, simulate
 

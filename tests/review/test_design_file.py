@@ -486,7 +486,7 @@ def test_pydantic_is_imported_only_for_files() -> None:
     """To explain a query, or to review a design in Python, takes no pydantic."""
     code = (
         "import sys\nfrom tablepatterns_review.design_file import checks\n"
-        "from tablepatterns_review.kinds import from_sets\n"
+        "from tablepatterns_review.kinds import recipes\n"
         "from tablepatterns_review.measure import measure\nprint('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

@@ -13,7 +13,6 @@ from support.declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, m
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns_review.capacity.day import STEP, STEPS, day_curve
 from tablepatterns_review.capacity.hot_partitions import (
     SHOWN,
     SHOWN_IN_TURN,
@@ -21,6 +20,7 @@ from tablepatterns_review.capacity.hot_partitions import (
     seconds_until_over,
     table_loads,
 )
+from tablepatterns_review.capacity.partitions import STEP, STEPS, day_curve
 from tablepatterns_review.design.distribution import Zipf
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns_review.result import Measured, TableLoad

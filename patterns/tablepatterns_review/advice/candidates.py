@@ -20,6 +20,7 @@ from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.summary import Summary
 
+from ..design.derived_arguments import rebuilt
 from ..design.distribution import values_of
 from ..design.key_parts import key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, Query, Write
@@ -33,7 +34,7 @@ from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
 from ..rules.limits import large_fields
 from . import changes
-from .changes import Change, key_table
+from .changes import Change
 
 _MOST_TABLES: Final = 100
 _TABLE_NAME: Final = 63
@@ -82,7 +83,7 @@ def _missing_index(target: Target) -> Iterator[Change]:
                 )
                 unique = "unique " if is_unique else ""
                 says = f"add the {unique}index {index.name!r} {where}, {key_text(index.key)}"
-                yield changes.put_index(target.declared, index, says)
+                yield changes.put_derived(target.declared, index, says)
                 yield from _without_changing(target, index, says)
 
 
@@ -94,10 +95,9 @@ def _without_changing(target: Target, index: IntraPartitionIndex | InterPartitio
     changing = {name for write in updates for name in write.changes or fields}
     stable = [name for name in fields if name not in changing]
     if isinstance(index, InterPartitionIndex) and len(stable) < len(fields):
-        table = index.placement.name if isinstance(index.placement, InTable) else None
-        narrow = InterPartitionIndex(key, table=table, include=stable, unique=index.is_unique, name=index.name)
+        narrow = rebuilt(index, declared_set.key, include=stable)
         left_out = listed([name for name in fields if name in changing], most=3)
-        yield changes.put_index(declared_set, narrow, f"{says}, without {left_out}, which updates change")
+        yield changes.put_derived(declared_set, narrow, f"{says}, without {left_out}, which updates change")
 
 
 def _sorted_index(target: Target) -> Iterator[Change]:
@@ -121,7 +121,7 @@ def _remove(target: Target) -> Iterator[Change]:
 def _unique(target: Target) -> Iterator[Change]:
     via = _derived(target)
     if via is not None:
-        yield from _with_key(target.declared, via, f"make {via.name!r} unique", unique=True)
+        yield from _rebuilt(target.declared, via, f"make {via.name!r} unique", unique=True)
 
 
 def _less_copied(target: Target) -> Iterator[Change]:
@@ -130,37 +130,17 @@ def _less_copied(target: Target) -> Iterator[Change]:
     if via is not None and needed is not None:
         include = sorted(needed.intersection(target.declared.shape.fields).difference(target.declared.key.fields))
         says = f"let {via.name!r} hold only {', '.join(include) or 'the keys'}"
-        yield from _with_key(target.declared, via, says, include=include)
+        yield from _rebuilt(target.declared, via, says, include=include)
 
 
 def _derived(target: Target) -> Derived | None:
     return next((derived for derived in target.declared.derived if derived.name == target.part), None)
 
 
-def _with_key(
-    declared_set: DeclaredSet,
-    old: Derived,
-    says: str,
-    row: str | None = None,
-    *,
-    unique: bool | None = None,
-    include: Sequence[str] | None = None,
-) -> Iterator[Change]:
-    """Yield an index in place of an old one, with whole entities or the properties to include.
-
-    A key or uniqueness of None stays as it is there.
-    """
-    layout = declared_set.profile(old).layout
-    if layout is None:
-        return
-    unique = declared_set.is_unique(old) if unique is None else unique
-    key = Key(layout.key.partition_template, row or layout.key.row_template)
-    index: IntraPartitionIndex | InterPartitionIndex = IntraPartitionIndex(key, include=include, name=old.name)
-    if old.is_eventual:
-        table = old.table(declared_set.table)
-        own_table = None if table == declared_set.table else table
-        index = InterPartitionIndex(key, table=own_table, include=include, unique=unique, name=old.name)
-    yield changes.put_index(declared_set, index, says, replaces=old.name)
+def _rebuilt(declared_set: DeclaredSet, old: Derived, says: str, **arguments: Any) -> Iterator[Change]:
+    """Yield an index with other arguments in place of an old one."""
+    if declared_set.profile(old).layout is not None:
+        yield changes.put_derived(declared_set, rebuilt(old, declared_set.key, **arguments), says, replaces=old.name)
 
 
 def _append_primary_key(target: Target) -> Iterator[Change]:
@@ -170,9 +150,11 @@ def _append_primary_key(target: Target) -> Iterator[Change]:
         return
     pieces, own = pieces_of_key(target.declared.key), (*layout.key.fields, None)
     rest = "".join(f"_{spelled(piece.name, piece.spec)}" for piece in pieces if piece.name not in own)
-    row = _escaped(layout.key.row_template) + rest
+    key = Key(layout.key.partition_template, _escaped(layout.key.row_template) + rest)
     says = f"append the primary key to the RowKey of {via.name!r}"
-    yield from _with_key(target.declared, via, says, row, unique=False)
+    # With the primary key, it is unique without a check
+    checked = {"unique": False} if via.is_eventual else {}
+    yield from _rebuilt(target.declared, via, says, key=key, **checked)
 
 
 def _escaped(template: str) -> str:
@@ -268,7 +250,7 @@ def _corrected(target: Target) -> Iterator[Change]:
             yield changes.change_key(declared_set, declared_set.key, says, corrects=target.finding.subject)
             return
         says = f"use the RowKey {layout.key.row_template} for {target.part!r}"
-        for change in _with_key(declared_set, via, says):
+        for change in _rebuilt(declared_set, via, says):
             yield replace(change, corrects=target.finding.subject)
 
 
@@ -311,7 +293,7 @@ def _count(target: Target) -> Iterator[Change]:
     if partition_known(query) and set(query.access.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {key_text(key)}"
-        yield changes.put_derived(declared_set, total, "summary", {"key": key_table(key)}, says)
+        yield changes.put_derived(declared_set, total, says)
 
 
 def _conditional(target: Target) -> Iterator[Change]:
@@ -339,16 +321,13 @@ def _list_elsewhere(target: Target) -> Iterator[Change]:
 
 def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Change:
     """Return the change that stores each list in a blob, which has no limit that lists reach."""
-    container, ids = f"{declared_set.table.lower()}-lists", old.key_list.name
-    derived = IndexEntity(*old.fields, key=key, store=InBlobs(container), name=old.name, ids=ids)
-    table = {"fields": list(old.fields), "key": key_table(key), "store": {"container": container}, "ids": ids}
-    says = f"store each list of {old.name!r} in a blob"
-    return changes.put_derived(declared_set, derived, "index_entities", table, says, replaces=old.name)
+    derived = rebuilt(old, declared_set.key, key=key, store=InBlobs(f"{declared_set.table.lower()}-lists"))
+    return changes.put_derived(declared_set, derived, f"store each list of {old.name!r} in a blob", replaces=old.name)
 
 
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
     """Return the change that spreads each list or total over rows, in a table of their own."""
-    declared_set, placement, ids = target.declared, old.placement, old.key_list.name
+    declared_set, placement = target.declared, old.placement
     rows = rows_for(
         changes_of_busiest_row(declared_set, old, [write.access for write in target.context.writes_of(declared_set)])
     )
@@ -359,18 +338,10 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
     if not is_own and key.partition_template == declared_set.key.partition_template:
         # Rows that are updated later are in partitions of their own
         key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)
-    store = InTable(where if is_own else None)
-    placed = {"table": where} if is_own else {"store": "table"}
-    table: dict[str, Any] = {"key": key_table(key), "spread": rows, **placed}
-    if isinstance(old, IndexEntity):
-        derived: Derived = IndexEntity(*old.fields, key=key, store=store, spread=rows, name=old.name, ids=ids)
-        table, called, pattern = {"fields": list(old.fields), **table, "ids": ids}, "list", "index_entities"
-    else:
-        sums = dict(old.sums)
-        derived = Summary(key, count=old.count, store=store, spread=rows, name=old.name, sums=sums, members=ids)
-        table, called, pattern = {**table, "count": old.count or "", "sums": sums, "members": ids}, "total", "summary"
+    derived = rebuilt(old, declared_set.key, key=key, store=InTable(where if is_own else None), spread=rows)
+    called = "list" if isinstance(old, IndexEntity) else "total"
     says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
-    return changes.put_derived(declared_set, derived, pattern, table, says, replaces=old.name)
+    return changes.put_derived(declared_set, derived, says, replaces=old.name)
 
 
 def _as_index(
@@ -382,7 +353,7 @@ def _as_index(
     if index is not None:
         where = "the partition" if local else "other partitions"
         says = f"use an index in {where} for {old.name!r}, {key_text(index.key)}"
-        yield changes.put_index(declared_set, index, says, replaces=old.name)
+        yield changes.put_derived(declared_set, index, says, replaces=old.name)
 
 
 def _less_contended(target: Target) -> Iterator[Change]:
@@ -417,7 +388,7 @@ def _fresh(target: Target) -> Iterator[Change]:
 def _with_all(target: Target) -> Iterator[Change]:
     via = target.asked.derived if target.asked else None
     if via is not None:
-        yield from _with_key(target.declared, via, f"let {via.name!r} hold all properties")
+        yield from _rebuilt(target.declared, via, f"let {via.name!r} hold all properties", include=None)
         yield from _list_elsewhere(replace(target, part=via.name))
 
 

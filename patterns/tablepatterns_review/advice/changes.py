@@ -10,9 +10,8 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.key import Key
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 
+from ..design.derived_arguments import arguments_of, rebuilt
 from ..design.model import DeclaredSet, Design, Field, Query, Write
 
 AccessT = TypeVar("AccessT", Query, Write)
@@ -77,7 +76,7 @@ class DerivedChange:
     """Derived data that is added, replaced or removed.
 
     :param new: None to remove it
-    :param table: the new derived data as a design file has it
+    :param table: the keys of the new derived data in a design file, with its arguments as values
     :param name: the name of the old derived data; None to add
     :param at: its position in the set
     """
@@ -101,21 +100,19 @@ def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
     if derived.is_eventual or layout is None:
         return derived
     include = None if layout.include is None else layout.include - set(of.key.fields)
-    return IntraPartitionIndex(Key(key.partition_template, layout.key.row_template), include=include, name=derived.name)
+    return rebuilt(derived, of.key, key=Key(key.partition_template, layout.key.row_template), include=include)
 
 
-def key_table(key: Key) -> dict[str, str]:
-    """Return a key as a design file has it."""
-    return {"partition": key.partition_template, "row": key.row_template}
-
-
-def put_derived(
-    declared_set: DeclaredSet, derived: Derived, pattern: str, table: Values, says: str, *, replaces: str | None = None
-) -> Change:
-    """Return the change that adds or replaces derived data; `table` has neither its pattern nor its name."""
+def put_derived(declared_set: DeclaredSet, derived: Derived, says: str, *, replaces: str | None = None) -> Change:
+    """Return the change that adds derived data, or puts it in place of other derived data."""
     at = 0 if replaces is None else _position(declared_set, replaces)
-    change = DerivedChange(derived, {"pattern": pattern, **table, "name": derived.name}, replaces, at)
-    return Change(declared_set.name, says, pattern, derived=change)
+    pattern = declared_set.profile(derived).pattern
+    table = {"pattern": pattern, **arguments_of(derived, declared_set.key)}
+    store = table.get("store")
+    if isinstance(store, InTable) and store.name is not None:
+        del table["store"]
+        table["table"] = store.name
+    return Change(declared_set.name, says, pattern, derived=DerivedChange(derived, table, replaces, at))
 
 
 def remove_derived(declared_set: DeclaredSet, name: str) -> Change:
@@ -125,26 +122,6 @@ def remove_derived(declared_set: DeclaredSet, name: str) -> Change:
 
 def _position(declared_set: DeclaredSet, name: str) -> int:
     return [derived.name for derived in declared_set.derived].index(name)
-
-
-def put_index(
-    declared_set: DeclaredSet,
-    index: IntraPartitionIndex | InterPartitionIndex,
-    says: str,
-    *,
-    replaces: str | None = None,
-) -> Change:
-    """Return the change that adds an index, or puts it in place of other derived data."""
-    table: dict[str, Any] = {"key": key_table(index.key)}
-    if index.include is not None:
-        table["include"] = sorted(index.include)
-    if isinstance(index, InterPartitionIndex):
-        if isinstance(index.placement, InTable) and index.placement.name:
-            table["table"] = index.placement.name
-        if index.is_unique:
-            table["unique"] = True
-    pattern = "inter_partition_index" if index.is_eventual else "intra_partition_index"
-    return put_derived(declared_set, index, pattern, table, says, replaces=replaces)
 
 
 def change_key(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import tomlkit
 
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.key import Key
 
 from ..design.model import Retention
-from .changes import Change, DerivedChange, key_table
+from .changes import Change, DerivedChange
 
 
 def fixed_text(text: str, change: Change) -> str:
@@ -42,7 +43,7 @@ def _set_values(table: Any, values: Mapping[str, Any]) -> None:
         if isinstance(value, Retention):
             table["retention"]["by"] = value.by
         elif value is not None:
-            table[name] = _inline(key_table(cast("Key", value)) if isinstance(value, Key) else value)
+            table[name] = _inline(value)
         elif name in table:
             table.remove(name)
 
@@ -58,7 +59,7 @@ def _edit_derived(table: Any, change: DerivedChange) -> None:
         item = items[change.at]
         for name in [name for name in item if name not in change.table]:
             item.remove(name)
-        _set_values(item, {name: value for name, value in change.table.items() if item.get(name) != value})
+        _set_values(item, {name: value for name, value in change.table.items() if item.get(name) != _inline(value)})
 
 
 def _write_array(table: Any, name: str, items: list[Any]) -> None:
@@ -82,10 +83,24 @@ def _new_table(values: Mapping[str, Any]) -> Any:
 
 def _inline(value: Any) -> Any:
     """Return a value as a file has it: tables, such as keys, on one line, and whole numbers without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if not isinstance(value, Mapping):
-        return [*value] if isinstance(value, tuple) else value
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case None:
+            # A summary without a count
+            return ""
+        case tuple() | list():
+            return [*cast("Sequence[Any]", value)]
+        case InTable():
+            return "table"
+        case Key():
+            value = {"partition": value.partition_template, "row": value.row_template}
+        case InBlobs():
+            value = {"container": value.container}
+        case _ if not isinstance(value, Mapping):
+            return value
+        case _:
+            pass
     table: Any = tomlkit.inline_table()
     table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
     return table

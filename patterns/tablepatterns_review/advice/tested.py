@@ -200,19 +200,19 @@ def _key(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.subject
 
 
-def _key_of_set(finding: Finding) -> tuple[str, str]:
-    return finding.rule, finding.subject.partition(": ")[0]
-
-
 def _caused(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return the findings that a change must not cause: serious ones, and those whose advice would undo it."""
     there = set(map(_key, before))
     serious = {_key(finding) for finding in before if finding.severity is Severity.SERIOUS}
+
+    def is_new(finding: Finding) -> bool:
+        # What is wrong with the key of the entities is wrong with those of their indexes, too
+        return serious.isdisjoint((_key(finding), (finding.rule, finding.subject.partition(": ")[0])))
+
     return [
         finding
         for finding in after
-        # What is wrong with the key of the entities is wrong with those of their indexes, too
-        if (finding.severity is Severity.SERIOUS and serious.isdisjoint((_key(finding), _key_of_set(finding))))
+        if (finding.severity is Severity.SERIOUS and is_new(finding))
         or (finding.rule in _UNDONE and _key(finding) not in there)
     ]
 

@@ -12,15 +12,14 @@ from tablepatterns import limits
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 
-from ..design.archives import archive_write
 from ..design.distribution import busiest_share, names_one, values_in
 from ..design.model import DeclaredSet, Design, Query, Shape, part_of
-from ..design.writes import moves, moves_away, touched
+from ..design.writes import archive_write, moves, moves_away, touched
 from ..kinds import kind_of
 from ..plans.estimate import pages
 from ..plans.sizes import archived_size, derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 from ..result import LimitUse, Measured
-from .load import partitions_of
+from .hot_partitions import partitions_of
 
 
 @dataclass(frozen=True)

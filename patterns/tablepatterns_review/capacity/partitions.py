@@ -13,7 +13,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from itertools import product
 from typing import Final, Literal
@@ -23,7 +23,54 @@ from tablepatterns.key import Key
 from ..design.distribution import Zipf, names_one, values_of
 from ..design.key_parts import Piece, pieces_of, span_of
 from ..design.model import DAY, Field, Shape
-from .day import BEGINS, STEP, STEPS
+
+STEP: Final = 300
+"""The length of a step in seconds."""
+STEPS: Final = round(DAY) // STEP
+BUSIEST: Final = STEPS // 2
+"""The step of all peaks: noon, so that they coincide."""
+BEGINS: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
+"""The start of the simulated day, which is in the names of partitions by time."""
+
+
+@lru_cache(maxsize=256)
+def day_curve(rate: float, peak: float) -> Sequence[float]:
+    """Return the calls per second of each step of a day, with the mean `rate` and the maximum `peak`, at least `rate`.
+
+    The curve is a raised cosine: lowest at midnight, highest at noon. If the peak is more than twice the rate, it is a
+    power of the raised cosine, which is narrower. The peak lasts at least five minutes, even if the day's calls do not.
+
+    >>> curve = day_curve(10, 15)
+    >>> min(curve), round(sum(curve) / len(curve), 9), max(curve)
+    (5.0, 10.0, 15.0)
+    """
+    peak = max(rate, peak)
+    if peak <= 2 * rate:
+        return tuple(rate + (peak - rate) * (2 * height - 1) for height in _heights())
+    # At other rates the ratio is the same, apart from its last digits
+    power = _power(round(rate / peak, 12))
+    return tuple(peak * height**power for height in _heights())
+
+
+@lru_cache(maxsize=1)
+def _heights() -> Sequence[float]:
+    """Return the raised cosine from 0 to 1, one value for each step."""
+    return tuple((1 + math.cos(2 * math.pi * (step - BUSIEST) / STEPS)) / 2 for step in range(STEPS))
+
+
+@lru_cache(maxsize=256)
+def _power(mean: float) -> float:
+    """Return the power of the raised cosine that has this mean."""
+    low, high = 1.0, 1.0
+    while _mean(high) > mean and high < 1e9:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _mean(middle) > mean else (low, middle)
+    return high
+
+
+def _mean(power: float) -> float:
+    return math.fsum(height**power for height in _heights()) / STEPS
 
 
 @dataclass(frozen=True)
@@ -144,7 +191,7 @@ def shares(partitions: Partitions, choice: Choice, skew: float | None) -> Sequen
     that is. A call that uses everything loads every partition by its size.
 
     :param skew: how uneven the choice is: over time, the newest first, or else over the field with the most values;
-        None to choose partitions as entities are
+        None to choose partitions as entities are, and of the periods of time the current one
     """
     clock, shares = partitions.clock, list[tuple[str, Share]]()
     moments = list(_moments(clock, choice, skew))
@@ -192,6 +239,7 @@ def _moments(clock: Clock | None, choice: Choice, skew: float | None) -> Iterato
     if clock is None:
         yield 0, STEPS, 0, 1.0
         return
+    is_current = choice == "new" or (skew is None and choice != "all")
     recent = Zipf(clock.values, 0.0 if choice == "all" else skew or 0.0)
     if clock.seconds is None:
         yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
@@ -199,7 +247,7 @@ def _moments(clock: Clock | None, choice: Choice, skew: float | None) -> Iterato
     length = round(min(clock.seconds, DAY) / STEP)
     for now in range(0, STEPS, length):
         last = min(now + length, STEPS)
-        if choice == "new":
+        if is_current:
             yield now, last, now, 1.0
         else:
             for start in range(now, -1, -length):

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import keyword
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, Final
 
-from tablepatterns.entity_set.derived import Derived, Index
-from tablepatterns.entity_set.placement import InBlobs, InTable
-from tablepatterns.key import Key
-from tablepatterns.recipes.denormalize import CopiedFields
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.index_entities import IndexEntity
-from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.intra_partition_index import IntraPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.summary import Summary
 
 from ..design.key_parts import pieces_of_key
 from ..design.model import DeclaredSet, Design
 from ..kinds import kind_of
 from ..kinds.recipes import holds_copies
+from ..measure.measure import measure
 from ..plans.planner import FIELD_TYPES
-from ..python_source import CodeNames, Names, array, call, camel, declaration, snake, text
+from ..python_source import CodeNames, Names, array, call, camel, declaration, derived_source, snake, source, text
 from ..templates import environment
 
 _TYPES: Final = {name: kind.__name__ for name, kind in FIELD_TYPES.items()} | {"datetime": "datetime"}
@@ -117,10 +114,10 @@ class Module:
 
     def _constants(self) -> Iterator[tuple[str, str]]:
         for declared_set in self.design.sets:
-            yield self.keys[declared_set.name], _key(declared_set.key)
+            yield self.keys[declared_set.name], source(declared_set.key)
             for number, via in enumerate(declared_set.derived):
                 if (name := self.derived.get((declared_set.name, number))) is not None:
-                    yield name, _derived(declared_set, via)
+                    yield name, derived_source(via, declared_set.key)
 
     # -- Sets
 
@@ -149,10 +146,10 @@ class Module:
         if (constant := self.derived.get((declared_set.name, number))) is not None:
             return constant
         copies = declared_set.profile(via).filled_from
-        for source in self.design.sets:
-            for at, derived in enumerate(source.derived):
+        for of in self.design.sets:
+            for at, derived in enumerate(of.derived):
                 if derived is copies:
-                    return f"{self.derived[source.name, at]}.filled_from({self.sets[source.name]})"
+                    return f"{self.derived[of.name, at]}.filled_from({self.sets[of.name]})"
         raise TypeError(f"no set has the copies of {via.name}")
 
     # -- The design
@@ -187,77 +184,11 @@ def _model_types(declared_set: DeclaredSet) -> dict[str, str]:
     return {name: "date" if is_date(declared_set, name) else _TYPES[field.type] for name, field in fields.items()}
 
 
-def _key(key: Key) -> str:
-    most = None if key.max_units == Key("a", "b").max_units else str(key.max_units)
-    return call("Key", text(key.partition_template), text(key.row_template), max_units=most)
-
-
-def _derived(declared_set: DeclaredSet, via: Derived) -> str:
-    name = text(via.name)
-    key = _key(via.key) if isinstance(via, Index) else ""
-    match via:
-        case IntraPartitionIndex():
-            return call("IntraPartitionIndex", key, include=_names(via.include), name=name)
-        case InterPartitionIndex():
-            table = text(via.placement.name) if isinstance(via.placement, InTable) and via.placement.name else None
-            unique, include = "True" if via.is_unique else None, _names(via.include)
-            return call("InterPartitionIndex", key, table=table, include=include, unique=unique, name=name)
-        case IndexEntity():
-            default = IndexEntity(*via.fields, spread=via.spread)
-            is_default = via.layout(declared_set.key) == default.layout(declared_set.key)
-            is_default = is_default and set(via.reads) == set(default.reads)
-            return call(
-                "IndexEntity",
-                *map(text, via.fields),
-                store=_store(via.placement),
-                ids=text(via.key_list.name),
-                spread=str(via.spread),
-                name=name,
-                key=None if is_default else _spread_key(via.layout(declared_set.key), via.spread),
-            )
-        case CopiedFields():
-            refers, copies, store = repr(dict(via.refers)), repr(dict(via.copies)), _store(via.placement)
-            return call("CopiedFields", _key(via.key), refers=refers, copies=copies, store=store, name=name)
-        case Summary():
-            return call(
-                "Summary",
-                _spread_key(via.layout, via.spread),
-                count="None" if via.count is None else text(via.count),
-                sums=repr(dict(via.sums)) if via.sums else None,
-                store=_store(via.placement),
-                spread=str(via.spread),
-                members=text(via.key_list.name),
-                name=name,
-            )
-        case _:
-            raise TypeError(f"a design file declares no {type(via).__name__}")
-
-
-def _spread_key(key: Key, spread: int) -> str:
-    """Return the declared key: that of the rows, without their number if each value has several."""
-    row = key.row_template.rpartition("_{")[0] if spread > 1 else key.row_template
-    return _key(Key(key.partition_template, row, max_units=key.max_units))
-
-
-def _store(store: Any) -> str:
-    match store:
-        case InTable():
-            return call("InTable", *([] if store.name is None else [text(store.name)]))
-        case InBlobs():
-            return call("InBlobs", text(store.container))
-        case _:
-            return call("InPartition")
-
-
 def _mapping(mapping: Any) -> str:
-    names = _names(mapping.fields) or "[]"
+    names = source(sorted(mapping.fields))
     if isinstance(mapping, LargeProperties):
         return call("LargeProperties", names, container=text(mapping.container), above=str(mapping.above))
     return call("EncryptedProperties", names, keys="key")
-
-
-def _names(names: Iterable[str] | None) -> str | None:
-    return None if names is None else array(map(text, sorted(names)))
 
 
 def is_date(declared_set: DeclaredSet, name: str) -> bool:
@@ -272,3 +203,56 @@ def comment(paragraphs: Iterable[str]) -> str:
     for paragraph in paragraphs:
         lines += textwrap.wrap(paragraph, 86, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
     return "\n".join(lines)
+
+
+_IMPORTED: Final = ("pytest", "tablepatterns")
+"""Packages that a module of this name would hide."""
+
+
+def written(design: Design, name: str) -> dict[str, str]:
+    """Return the modules of a design by file name: the one that declares it, and its tests.
+
+    They are formatted by `ruff`, where it is installed. A name of another module or a keyword gets `_design` appended.
+
+    >>> from tablepatterns_review import read_design
+    >>> design = read_design('''
+    ... name = "Staff"
+    ... [[set]]
+    ... name = "Employees"
+    ... key = { partition = "{Department}", row = "empid_{EmployeeId:06d}" }
+    ... count = 20_000
+    ... fields = { Department = { distinct = 12 }, EmployeeId = { type = "int32" } }
+    ... ''')
+    >>> list(written(design, "staff"))
+    ['staff.py', 'test_staff.py']
+    """
+    name = snake(name)
+    if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
+        name = f"{name}_design"
+    module = Module(design)
+    texts = {f"{name}.py": module.text(), f"test_{name}.py": _tests(design, name)}
+    return {file: formatted(text) for file, text in texts.items()}
+
+
+def _tests(design: Design, module: str) -> str:
+    """Return the tests of a design, whose own module is imported by its name."""
+    costs = {
+        (call.of.name, call.access.name): f"({call.transactions:.4g}, {call.examined:.4g})"
+        for call in measure(design)
+        if call.rejected is None
+    }
+    return render("tests.py.jinja", module=module, costs=costs)
+
+
+def formatted(text: str) -> str:
+    """Return a module as `ruff` formats it, without unused imports; as it is if ruff cannot be run."""
+    if find_spec("ruff") is None:
+        return text
+    source = text.encode()
+    for action in (("check", "--select", "F401", "--fix-only"), ("format",)):
+        command = (sys.executable, "-m", "ruff", *action, "--quiet", "--isolated", "-")
+        try:
+            source = subprocess.run(command, input=source, capture_output=True, check=True).stdout  # noqa: S603 - fixed
+        except (OSError, subprocess.SubprocessError):
+            return text
+    return source.decode()

@@ -185,7 +185,7 @@ class Query(RatedTable):
     :param peak: calls per second at the busiest time; by default `rate`
     :param skew: how unevenly the calls are spread over the values of the known field with the most values: the
         exponent of a Zipf distribution; 0 means evenly. By default, each value is requested as often as entities have
-        it
+        it, and of the days or hours in a PartitionKey the current one
     :param max_staleness: the seconds that a result may lag behind the last write; by default not checked
     :param region: the region to read; the secondary of a geo-redundant account may lag behind
     :param archived: whether the entity is read from the set's archive, by its key
@@ -220,7 +220,8 @@ class Write(RatedTable):
     :param rate: calls per second, averaged over a day
     :param peak: calls per second at the busiest time; by default `rate`
     :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution; 0 means
-        evenly
+        evenly. By default, evenly over the entities, and for updates over those of the current day or hour, if the
+        PartitionKey has one
     :param writers: the number of processes that write at the same time
     :param overwrite: whether an update is unconditional: it sends no ETag and overwrites concurrent changes
     :param atomic_with: the writes of other sets that must succeed or fail together with this one
@@ -231,7 +232,7 @@ class Write(RatedTable):
     changes: tuple[str, ...] = ()
     rate: Rate = 0.0
     peak: Rate | None = None
-    skew: Skew = 0.0
+    skew: Skew | None = None
     writers: Number = 1
     overwrite: bool = False
     atomic_with: tuple[str, ...] = ()

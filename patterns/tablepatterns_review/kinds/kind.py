@@ -135,6 +135,8 @@ class SetKind(ABC, Generic[RecipeT]):
 
     pattern: str
     """Its name in a design file."""
+    recipe: ClassVar[str]
+    """The name of the recipe's class."""
     has_own_recipe: bool = True
     """Whether the recipe shows which pattern it is; others differ only in their keys."""
     groups_writes: ClassVar[bool] = False
@@ -212,9 +214,9 @@ class SetKind(ABC, Generic[RecipeT]):
 
     # -- What `review --code` writes
 
-    @abstractmethod
     def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
         """Return the type of a set, such as `EntitySet[Storage]`."""
+        return f"{self.recipe}[Storage{f', {model}' if model else ''}]"
 
     @abstractmethod
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:

@@ -32,6 +32,7 @@ _INNER: Final = {kind.pattern: kind for kind in (EntitySetKind(DEFAULT_PATTERN),
 
 class PeriodsKind(SetKind[PeriodTables[Storage, EntitySet[Storage]]]):
     pattern = "period_tables"
+    recipe = "PeriodTables"
     parts = "period tables"
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -150,6 +150,7 @@ def range_of(recipe: EntitySet[Storage] | PartitionSpread[Storage], ask: SampleC
 class EntitySetKind(SetKind[EntitySet[Storage]]):
     """An `EntitySet`, under one of the names that differ only in their keys."""
 
+    recipe = "EntitySet"
     groups_writes = True
     shares_tables = True
 
@@ -163,9 +164,6 @@ class EntitySetKind(SetKind[EntitySet[Storage]]):
     def sample(self, recipe: EntitySet[Storage], storage: Storage) -> SampleSet:
         return Plain(storage, recipe)
 
-    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
-        return f"EntitySet[Storage{f', {model}' if model else ''}]"
-
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         return [f"{names.set} = {self.make_code(declared_set, names, 'storage', text(declared_set.table))}"]
 
@@ -178,6 +176,7 @@ _LOG_FIELDS: Final = {"at": "At", "entry": "EntryId"}
 
 
 class LogTailKind(EntitySetKind):
+    recipe = "LogTail"
     shares_tables = False
     has_unique_keys = True
 
@@ -212,9 +211,6 @@ class LogTailKind(EntitySetKind):
 
     def write_call(self, write: Write) -> str | None:
         return "append(...)" if write.operation == "insert" else None
-
-    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
-        return f"LogTail[Storage{f', {model}' if model else ''}]"
 
     def make_code(self, declared_set: DeclaredSet, names: CodeNames, account: str, table: str) -> str:
         prefix = declared_set.key.row_template.partition("{")[0]

@@ -21,6 +21,7 @@ _POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float
 
 class SeriesKind(SetKind[DataSeries[Storage, Any]]):
     pattern = "data_series"
+    recipe = "DataSeries"
     has_unique_keys = True
 
     def settings(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _BUCKETS: Final = 16
 
 class SpreadKind(SetKind[PartitionSpread[Storage]]):
     pattern = "partition_spread"
+    recipe = "PartitionSpread"
     is_spread = True
     parts = "buckets"
 
@@ -51,9 +52,6 @@ class SpreadKind(SetKind[PartitionSpread[Storage]]):
 
     def advice_on_parts(self, declared_set: DeclaredSet) -> str:
         return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
-
-    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
-        return "PartitionSpread[Storage]"
 
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         factory = f"{names.set}_in"

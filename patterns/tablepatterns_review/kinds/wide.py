@@ -16,6 +16,7 @@ from .kind import SampleCall, SampleSet, SetKind, once, reject_parts
 
 class WideKind(SetKind[WideEntity[Storage]]):
     pattern = "wide_entity"
+    recipe = "WideEntity"
     has_unique_keys = True
     is_wide = True
     repair = "until the next full write, or sweep"
@@ -27,9 +28,6 @@ class WideKind(SetKind[WideEntity[Storage]]):
 
     def sample(self, recipe: WideEntity[Storage], storage: Storage) -> SampleSet:
         return Wide(storage, recipe)
-
-    def code_type(self, declared_set: DeclaredSet, model: str | None) -> str:
-        return "WideEntity[Storage]"
 
     def code(self, declared_set: DeclaredSet, names: CodeNames) -> list[str]:
         names_of_all = array(map(text, _properties(declared_set))) if declared_set.settings["fixed"] else None

@@ -15,9 +15,9 @@ from tablepatterns.errors import TablePatternsError
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.storage import Storage, connect
 
-from ..design.archives import archive_set
 from ..design.distribution import scaled_results
 from ..design.model import DeclaredSet, Design, Moves, Shape
+from ..design.writes import archive_set
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
 from ..kinds.recipes import SetRecipe, archive_of, create_sets, holds_copies, number_of_tables, oldest_days, rejection

@@ -21,10 +21,9 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..design.archives import archive_write, is_of_archive, with_moves
 from ..design.distribution import equal, equal_names, found_by, scaled_results
 from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
-from ..design.writes import RETRY_REQUESTS, rate_of, retries_of, touched
+from ..design.writes import RETRY_REQUESTS, archive_write, is_of_archive, rate_of, retries_of, touched, with_moves
 from ..kinds import kind_of
 from ..kinds.recipes import rejection
 from ..plans.estimate import PAGE_READS, SizedDesign
@@ -379,9 +378,8 @@ def run_calls(
 
 def _empty(stand: SampleAccount) -> float:
     any_set = next(iter(stand.kept.values()))
-    with metered(stand.storage) as taken:
-        any_set.raw(_EMPTY_TABLE, Comparison("PartitionKey", "eq", ""))
-    return taken.taken.bytes_out
+    took, _ = metered(stand.storage, partial(any_set.raw, _EMPTY_TABLE, Comparison("PartitionKey", "eq", "")))
+    return took.bytes_out
 
 
 def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
@@ -389,9 +387,8 @@ def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty:
     if query.archived:
         archive = stand.archives[declared_set.name]
         key = stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set))
-        with metered(stand.storage) as metering:
-            reason = rejection(partial(archive.get, key))
-        return SampleCost(metering.taken, rejected or reason, True, size)
+        took, reason = metered(stand.storage, partial(rejection, partial(archive.get, key)))
+        return SampleCost(took, rejected or reason, True, size)
     way = best_way(declared_set, query)
     weighted_costs: list[tuple[CallCost, float]] = []
     for question in sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way)):
@@ -433,12 +430,10 @@ def _written(
     rejected = stand.rejected.get(declared_set.name)
     for _ in range(_ATTEMPTS):
         parts = parts_of(stand, writes, sources)
-        is_done = False
-        with metered(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
-            rejected = rejection(partial(execute, stand.storage, parts)) or rejected
-            is_done = True
-        if is_done:
-            call_costs.append(one.taken)
+        with suppress(EntityAlreadyExists, EntityNotFound):
+            took, reason = metered(stand.storage, partial(rejection, partial(execute, stand.storage, parts)))
+            rejected = reason or rejected
+            call_costs.append(took)
             for name, length in _listed(stand, parts):
                 listed[name].append(length)
         if rejected is not None or len(call_costs) == _WRITES:
@@ -486,6 +481,4 @@ def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Qu
     ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
     sample_set = stand.kept[declared_set.name]
     sample_set.prepare(ask)
-    with metered(stand.storage) as taken:
-        rejected = rejection(lambda: sample_set.ask(ask))
-    return taken.taken, rejected
+    return metered(stand.storage, partial(rejection, partial(sample_set.ask, ask)))

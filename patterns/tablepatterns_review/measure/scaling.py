@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput
@@ -16,6 +15,8 @@ from tablepatterns_engine import Record
 
 from ..plans.estimate import Estimate
 from ..plans.planner import Way
+
+T = TypeVar("T")
 
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
 _MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
@@ -45,20 +46,12 @@ class CallCost:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "classes"}
 
 
-@dataclass
-class Metered:
-    """The cost of a block of code, once it has ended."""
-
-    taken: CallCost = field(default_factory=CallCost)
-
-
-@contextmanager
-def metered(storage: Storage) -> Generator[Metered, None, None]:
+def metered(storage: Storage, call: Callable[[], T]) -> tuple[CallCost, T]:
+    """Make a call, and return its cost and its result."""
     if storage.engine is None:
         raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
-    metered = Metered()
     with storage.engine.ledger.span() as span:
-        yield metered
+        result = call()
     # Tables and queues that the first use creates are not part of a call
     span.records = [record for record in span.records if not _makes(record)]
     totals = span.totals
@@ -68,7 +61,7 @@ def metered(storage: Storage) -> Generator[Metered, None, None]:
     records = [record for record in tables if record.operation != "QueryTables"]
     places = {(record.table, record.partition) for record in records}
     goes_everywhere = any(partition is None for _, partition in places)
-    metered.taken = CallCost(
+    took = CallCost(
         totals.requests,
         totals.billable,
         # Messages and blobs do not count towards a table
@@ -84,6 +77,7 @@ def metered(storage: Storage) -> Generator[Metered, None, None]:
         cost.blob_delete,
         frozenset(totals.by_query_class),
     )
+    return took, result
 
 
 def _makes(record: Record) -> bool:

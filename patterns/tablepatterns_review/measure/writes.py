@@ -19,8 +19,8 @@ from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.storage import Storage
 
-from ..design.archives import is_of_archive
 from ..design.model import DeclaredSet, Write
+from ..design.writes import is_of_archive
 from ..kinds import kind_of
 from ..kinds.kind import SampleSet
 from ..kinds.plain import Plain

@@ -191,7 +191,11 @@ class Plans:
         if len(terms) < len(terms_of(expression)) or not properties(expression):
             return []
         entities, shape = self._set, self._shape
-        fields = {term.name: Field(_type_of(term), distinct=1) for term in terms if term.name not in KEYS}
+        # A property that is compared with an int may be an int64
+        types: dict[str, FieldType] = {
+            term.name: "int64" if term.kind is int else type_of(term) for term in terms if term.name not in KEYS
+        }
+        fields = {name: Field(kind, distinct=1) for name, kind in types.items()}
         declared_set = DeclaredSet(
             "entities",
             entities.table.name,
@@ -212,11 +216,6 @@ class Plans:
         found = ways(declared_set, Query("", known))
         calls = [_call(way, values, expression) for way in found if way.declare is None and _is_served(way, values)]
         return calls or [_declaration(way.declare, way.query_class) for way in found if way.declare is not None][:1]
-
-
-def _type_of(comparison: Comparison) -> FieldType:
-    # The property may be an int64
-    return "int64" if comparison.kind is int else type_of(comparison)
 
 
 def _is_served(way: Way, values: Mapping[str, object]) -> bool:

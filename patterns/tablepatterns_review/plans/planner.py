@@ -15,7 +15,6 @@ from uuid import UUID
 
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.entity_set.derived import Derived, RowLayout, RowProfile
-from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import And, Comparison, Filter, QueryClass, classify, comparisons, literal, parse
 from tablepatterns.key import Key
@@ -28,6 +27,7 @@ from ..design.key_parts import Piece, pieces_of, pieces_of_key, span_of
 from ..design.model import DAY, DeclaredSet, Field, FieldType, Match, Query
 from ..kinds import kind_of
 from ..kinds.kind import Method
+from ..python_source import derived_source
 
 _LEVELS: Final[Mapping[Method, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
@@ -465,12 +465,7 @@ def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
 
 def code_of(index: IntraPartitionIndex | InterPartitionIndex) -> str:
     """Return the Python code of an index that was proposed."""
-    key = f'Key("{index.key.partition_template}", "{index.key.row_template}")'
-    if isinstance(index, IntraPartitionIndex):
-        return f"IntraPartitionIndex({key})"
-    own_table = isinstance(index.placement, InTable) and index.placement.name
-    table = f', table="{own_table}"' if own_table else ""
-    return f"InterPartitionIndex({key}{table}{', unique=True' if index.is_unique else ''})"
+    return derived_source(index, index.key, name=None)
 
 
 def spelled(name: str | None, spec: str) -> str:

@@ -1,9 +1,8 @@
 """Write a review as text, Markdown, JSON or an HTML page.
 
 formatting  names, sentences and recommendations that all forms share
-tables      the tables of a report and of its printed page, as data
+tables      the tables of a report, of its printed page and of a comparison, as data
 text, markdown, json, html    the four forms; templates: those of HTML and Markdown
-comparison  the tables that compare two designs
 """
 
 from .html import html

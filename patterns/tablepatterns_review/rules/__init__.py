@@ -12,13 +12,13 @@ from typing import Final
 
 from ..design.model import Design
 from ..result import About, Finding, Severity
-from . import consistency, hot_partitions, indexes, keys, lifecycle, limits, scans, usage
+from . import hot_partitions, indexes, keys, lifecycle, limits, scans, usage
 from .context import RuleContext
 from .rule import RULES, Rule
 
 __all__ = ["RULES", "Rule", "RuleContext", "findings"]
 
-_CONCERNS: Final = (scans, hot_partitions, indexes, limits, lifecycle, consistency, usage, keys)
+_CONCERNS: Final = (scans, hot_partitions, indexes, limits, lifecycle, usage, keys)
 
 _HOT: Final = ("prepend-append", "one-partition", "few-partitions", "hot-partition")
 

@@ -107,10 +107,6 @@ def wanted(measured_set: Measured) -> float:
     return float(min(found))
 
 
-def needless_reads(measured_set: Measured) -> float:
-    return max(0.0, measured_set.examined - wanted(measured_set))
-
-
 def _share(measured_set: Measured) -> float:
     """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
     query, declared_set = measured_set.access, measured_set.of
@@ -127,7 +123,7 @@ def _share(measured_set: Measured) -> float:
 
 def waste_severity(measured_set: Measured) -> Severity | None:
     """Return the severity of an access pattern's needless reads; None if they do not matter."""
-    waste = needless_reads(measured_set)
+    waste = measured_set.examined - wanted(measured_set)
     if wanted(measured_set) >= _WANTED * measured_set.examined:
         return None
     work = waste * measured_set.access.busiest

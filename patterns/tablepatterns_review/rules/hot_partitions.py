@@ -48,7 +48,9 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
-    cause = _cause(context, heat)
+    # Without one, derived rows of other sets cause the load
+    calls = (call for call in context.measured if call.of.table == heat.table)
+    cause = max(calls, key=_load_of_busiest, default=None)
     words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
@@ -57,6 +59,8 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
     if heat.follows_time and not is_spread:
+        words["calls"] = "all inserts" if cause.kind == "insert" else "all inserts and the calls for new entities"
+        words["even"] = "" if cause.kind == "insert" else " If those calls use all periods alike, declare skew = 0."
         if not _is_log(context, declared_set):
             return RULES["prepend-append"].finding(severity, declared_set, **words)
         better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {_cooled(heat)}."
@@ -74,12 +78,6 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
         return RULES["hot-partition"].finding(severity, declared_set, **words)
     better = f"Cache what is read most, or store copies in several partitions: {_cooled(heat)}."
     return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
-
-
-def _cause(context: RuleContext, heat: TableLoad) -> Measured | None:
-    """Return the access pattern that causes most of a table's load; None if derived rows of other sets cause it."""
-    here = (call for call in context.measured if call.of.table == heat.table)
-    return max(here, key=_load_of_busiest, default=None)
 
 
 def _load_of_busiest(access: Measured) -> float:
@@ -163,7 +161,7 @@ def _single_writes(done: Measured[Write]) -> Iterator[Finding]:
 
 def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
     """Return how many times per second a write changes the busiest entity."""
-    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew).share(1)
+    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew or 0.0).share(1)
 
 
 def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:

@@ -28,7 +28,7 @@ _RARE: Final = 1e-6
 _ALL: Final = 1.05
 _MANY: Final = 1_000
 """Collisions per year."""
-_WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name|title)s?$", re.IGNORECASE)
+_WITH_SLASHES: Final = re.compile(r"(url|uri|path|page|href|link|file_?name|title)s?$", re.IGNORECASE)
 _FLAWS: Final = {
     "unpadded": RULES["unpadded-key-field"],
     "both-keys": RULES["field-in-both-keys"],

@@ -8,10 +8,10 @@ from typing import Final
 from tablepatterns.figures import number, plural, size
 from tablepatterns.figures import rate as mean_rate
 
-from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet, Write
+from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
 from ..design.writes import inserted_at
 from ..plans.sizes import primary_sizes, rows_of
-from ..result import Finding, Measured, Severity
+from ..result import Finding, Severity
 from .context import RuleContext
 from .rule import RULES, entities
 
@@ -83,7 +83,8 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     if not is_archived and severity is not None:
         yield _unbounded(declared_set, severity, yearly)
     if added > _TWICE * growth + tolerated:
-        often_added = max(context.writes_of(declared_set), key=_inserts, default=None)
+        inserts = (write for write in context.writes_of(declared_set) if write.kind == "insert")
+        often_added = max(inserts, key=lambda write: write.access.rate, default=None)
         words |= {"access": repr(often_added.access.name) if often_added else "the insert"}
         words |= {"mean": mean_rate(growth / YEAR)}
         better = None if growth else _NO_GROWTH
@@ -91,10 +92,6 @@ def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
         better = "Correct one of the two, or declare the other inserts."
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
-
-
-def _inserts(done: Measured[Write]) -> float:
-    return done.access.rate if done.access.operation == "insert" else 0.0
 
 
 def _unbounded(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:

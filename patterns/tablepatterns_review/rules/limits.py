@@ -10,7 +10,7 @@ from tablepatterns.figures import amount, number, often, plural, years_from_now
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTITION_ENTITIES_PER_SECOND
 
-from ..capacity.load import partitions_of
+from ..capacity.hot_partitions import partitions_of
 from ..design.distribution import busiest_share
 from ..design.model import DeclaredSet, Field, Query
 from ..design.writes import inserted_at

@@ -1,4 +1,4 @@
-"""Find operations that Table storage lacks, updates that can be lost, and what readers see that they must not."""
+"""Find operations that Table storage lacks, stale reads, lost updates, and what readers see that they must not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import KIB, MAX_PAGE_ENTITIES
 
 from ..design.model import Access, DeclaredSet, Field, Query, Write
+from ..design.writes import touched
 from ..plans.planner import mistakes_of
 from ..plans.sizes import value_bytes
 from ..result import Finding, Measured, Severity
@@ -22,15 +23,19 @@ _ADDED_UP: Final = re.compile(
     r"count|total|sum|balance|amount|stock|quantity|clicks|likes|views|hits|points|left|used", re.IGNORECASE
 )
 """Names of fields whose new value is computed from the old one."""
+REPLICATED: Final = 900.0
+"""The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     """Yield the uses that neither keys nor the service's operations support."""
     for query in context.queries:
         yield from _unsupported(query)
+        yield from _stale(context, query)
     for write in context.writes:
         yield from _lost(context, write)
         yield from _merged(write)
+        yield from _apart(context, write)
     for declared_set in context.design.sets:
         yield from _secrets(declared_set)
         for access in declared_set.access:
@@ -123,3 +128,57 @@ def _merged(done: Measured[Write]) -> Iterator[Finding]:
     if not is_whole and is_frequent and rewritten >= KIB:
         words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
         yield RULES["merge-refused"].finding(Severity.NOTE, done, hidden=listed([*refused], most=3), **words)
+
+
+def _stale(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
+    via, stale, is_secondary = query.derived, query.access.max_staleness, query.access.region == "secondary"
+    writes = [write.access for write in context.writes_of(query.of)]
+    rate = sum(write.rate for write in writes if is_secondary or via in touched(query.of, write))
+    if not rate or stale is None:
+        return
+    if is_secondary and stale < REPLICATED:
+        may = f"lag by more than {number(stale)} s" if stale else "be stale"
+        says = (
+            f"{query.access.name!r} must not {may}, but reads the secondary region, which is usually up to "
+            f"{number(REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
+        )
+        better = "Read the primary region, and the secondary only if the primary does not answer."
+        yield RULES["stale-read"].finding(Severity.WARNING, query, says, better)
+    elif stale <= 0 and via is not None and via.is_eventual:
+        yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
+
+
+def _apart(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
+    other_writes = [context.writer(name) for name in write.access.atomic_with]
+    apart = [other for other in other_writes if other is not None and not _share_partition(write.of, other.of)]
+    if not apart:
+        return
+    own, other_set = write.of, apart[0].of
+    sets = [own, *(other.of for other in apart)]
+    fresh = [query.access for one in sets for query in context.queries_of(one) if not query.access.max_staleness]
+    strict = [repr(query.name) for query in fresh if query.max_staleness is not None]
+    common = [name for name in own.key.partition_fields if name in other_set.key.partition_fields]
+    better = None
+    why = f"their PartitionKeys are {own.key.partition_template} and {other_set.key.partition_template}"
+    if own.key.partition_template == other_set.key.partition_template:
+        why = f"{own.table} and {other_set.table} are different tables"
+        better = "Store both in one table, with different RowKey prefixes, so that one transaction changes both."
+    elif common:
+        names = listed(common)
+        better = f"Store both in one table with {names} as the PartitionKey, so that one transaction changes both."
+    yield RULES["together-apart"].finding(
+        Severity.WARNING if fresh else Severity.NOTE,
+        write,
+        better=better,
+        pattern="entity_group_transaction" if better else None,
+        other_writes=listed([repr(other.access.name) for other in apart]),
+        why_apart=why,
+        strict=f", although {listed([*dict.fromkeys(strict)], most=3)} must not" if strict else "",
+    )
+
+
+def _share_partition(one: DeclaredSet, other_set: DeclaredSet) -> bool:
+    """Whether entities of two sets with the same field values share a partition."""
+    return (
+        one.table.lower() == other_set.table.lower() and one.key.partition_template == other_set.key.partition_template
+    )

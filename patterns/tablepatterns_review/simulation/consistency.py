@@ -10,7 +10,7 @@ from ..design.model import DeclaredSet, Query, Write
 from ..design.writes import ROUND_TRIP, touched
 from ..kinds import kind_of
 from ..result import Consistency, Measured, Simulation, Step, Walkthrough
-from ..rules.consistency import REPLICATED
+from ..rules.usage import REPLICATED
 from .simulate import COMPLETED, LEASE, UNCHANGED
 
 RowFamily: TypeAlias = tuple[str, str | None]

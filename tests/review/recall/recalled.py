@@ -32,6 +32,7 @@ KINDS = (
     "held_out_7",
     "held_out_8",
     "held_out_9",
+    "held_out_10",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

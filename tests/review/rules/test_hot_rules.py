@@ -74,6 +74,48 @@ class TestAHotPartition:
         _, reviewed = without_advice(Design("Log", (declared,)), PriceTable.default(), Measurements())
         assert ("prepend-append" in {finding.rule for finding in reviewed.findings}) is is_flagged
 
+    @pytest.mark.parametrize(
+        ("partition", "skew", "rate", "is_flagged"),
+        [
+            ("{Day:%Y-%m-%d}", None, 1_500, True),
+            ("{Day:%Y-%m}", None, 1_500, True),
+            # The calls use all days alike, as they do for nights that guests book in advance
+            ("{Day:%Y-%m-%d}", 0.0, 1_500, False),
+            ("{Day:%Y-%m-%d}", None, 100, False),
+            ("{Hotel}_{Day:%Y-%m-%d}", None, 1_500, False),
+            # A key of microseconds is that of one entity, which reads do not share
+            ("{Day:ticks}", None, 1_500, False),
+        ],
+    )
+    def test_of_the_current_day_takes_the_calls_whose_skew_is_not_declared(
+        self, partition: str, skew: float | None, rate: float, is_flagged: bool
+    ) -> None:
+        fields = {"Day": Field("datetime", order="rising", distinct=400), "Hotel": Field(distinct=9_000)}
+        fields |= {"StayId": Field("guid"), "State": Field(distinct=4)}
+        stays = EntitySet(connect(), "Stays", Key(partition, "{StayId:uuid}"))
+        query = Query("stay", dict.fromkeys(stays.key.fields, "="), rate=rate, skew=skew)
+        writes = [
+            Write("book", "insert", rate=0.1),
+            Write("check in", "update", ("State",), rate=rate / 3, skew=skew, writers=1),
+        ]
+        shape = Shape("Stay", 8_000_000, fields, growth=0.1 * 31_557_600)
+        declared = declare_set(stays, shape=shape, queries=[query], writes=writes)
+        _, reviewed = without_advice(Design("Stays", (declared,)), PriceTable.default(), Measurements())
+        hot_days = [finding for finding in reviewed.findings if finding.rule == "prepend-append"]
+        assert [(finding.severity, "declare skew = 0" in finding.better) for finding in hot_days] == [
+            (Severity.SERIOUS, True)
+        ] * is_flagged
+
+    def test_of_the_current_day_takes_no_deletes_of_old_entities(self) -> None:
+        """The deletes of a retention are as many as the inserts, and use the oldest day."""
+        log = EntitySet(connect(), "Log", Key("{At:%Y-%m-%d}", "{EntryId:uuid}"))
+        fields = {"At": Field("datetime", order="rising"), "EntryId": Field("guid")}
+        shape = Shape("Entry", 1_800_000_000, fields)
+        writes = [Write("log", "insert", rate=700, writers=50)]
+        declared = declare_set(log, shape=shape, writes=writes, retention=Retention(30, "entity"))
+        _, reviewed = without_advice(Design("Log", (declared,)), PriceTable.default(), Measurements())
+        assert "prepend-append" not in {finding.rule for finding in reviewed.findings}
+
     def test_of_a_log_that_is_read_by_time_belongs_in_blobs(self) -> None:
         heat = hot("Employees", 6000, follows_time=True)
         span = asked(BY_HOUR, Query("span", {"HiredAt": "range"}, rate=0.00001), QueryClass.RANGE)
