@@ -231,18 +231,28 @@ class ModelAdapter(Generic[M]):
 
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
+        model, version = self._model_of_both(entity, instance)
+        fields = self.types.marked(model.rewritten(entity, version, instance), model)
+        entity.clear()
+        entity.update(fields)
+
+    def merge_instance(self, entity: Entity, instance: object) -> None:
+        """Upgrade an entity, and change the fields that an instance has a value for."""
+        self.upgrade(entity, self._model_of_both(entity, instance)[0].fields(instance))
+
+    def _model_of_both(self, entity: Entity, instance: object) -> tuple[Model[M], int]:
+        """Return the model and the version of an entity, which an instance of the same class is to change."""
         model, version = self.types.of_entity(entity)
         if self.types.of_instance(instance) is not model:
             rule = f"the entity is of the class {model.name}, and keeps it"
             hint = "delete it, and insert the other one under its own key, in one EntityGroupTransaction"
             raise BadInput("type", type(instance).__name__, rule, hint)
-        fields = self.types.marked(model.rewritten(entity, version, instance), model)
-        entity.clear()
-        entity.update(fields)
+        return model, version
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
         model, version = self.types.of_entity(entity)
+        _check_members(model, changes)
         fields = self.types.marked(model.upgraded(entity, version) | dict(changes), model)
         fields = model.accepted(without_none(fields), entity)
         entity.clear()
@@ -256,7 +266,9 @@ class ModelAdapter(Generic[M]):
         if self.version_of(entity) != self.model.version:
             self.upgrade(entity, changes)
             return None
-        fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
+        model = self.types.of_entity(entity)[0]
+        _check_members(model, changes)
+        fields = model.accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
 
     def renamed(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,10 +282,7 @@ class ModelAdapter(Generic[M]):
         return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        for name in changes:
-            if name not in self.model.members:
-                rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
-                raise BadInput("changes", name, rule, "use one of them")
+        _check_members(self.model, changes)
         fields = {name: self.model.field(name, value) for name, value in changes.items()}
         # A change to None keeps what is stored
         return without_none(fields)
@@ -315,6 +324,14 @@ class ModelAdapter(Generic[M]):
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         return [instance for instance in map(self.recognized_instance, entities) if instance is not None]
+
+
+def _check_members(model: Model[Any], changes: Mapping[str, Any]) -> None:
+    for name in changes:
+        if name not in model.members:
+            raise BadInput(
+                "changes", name, f"{model.name} has the fields {', '.join(model.members)}", "use one of them"
+            )
 
 
 def adapter_of(
