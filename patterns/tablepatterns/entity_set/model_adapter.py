@@ -83,6 +83,9 @@ _TYPE: Final = re.compile(r"([^.]+)(?:\.([1-9][0-9]{0,8}))?")
 class SingleModel(Generic[M]):
     """The class of every entity of a set; the property `ModelVersion` holds the version."""
 
+    type_property = ""
+    """The property that names the class of an entity; none if there is one class."""
+
     def __init__(self, model: Model[M]) -> None:
         self.model = model
         self.classes: tuple[type[M], ...] = (model.model_class,)
@@ -102,6 +105,12 @@ class SingleModel(Generic[M]):
         _check_version(self.model, version, entity, f"{VERSION} {entity.get(VERSION)!r}")
         return self.model, version
 
+    def from_file(self, stored: dict[str, Any]) -> M:
+        """Return the instance of stored fields in the current version, which have the type property."""
+        model, _ = self.of_entity(Entity(stored))
+        _check_members(model, {name: stored[name] for name in stored if name != self.type_property})
+        return cast("M", model.record.decoded(stored))
+
     def marked(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         """Return stored fields with the property that names their class or version."""
         return fields if model.version == 1 else fields | {VERSION: model.version}
@@ -113,12 +122,13 @@ class SeveralModels(SingleModel[M]):
     def __init__(self, one_of: OneOf[M], models: Sequence[Model[M]], model: Model[M]) -> None:
         self.model = model
         self.classes = one_of.classes
-        self._one_of = one_of
+        self.type_property = one_of.type_property
+        self._resolver = one_of.resolver
         self._by_class: Mapping[type[Any], Model[M]] = {model.model_class: model for model in models}
         self._by_name = {model.name: model for model in models}
-        if one_of.type_property in model.members:
+        if self.type_property in model.members:
             rule = "the set keeps the class of an entity in it"
-            raise BadDesign("field", one_of.type_property, rule, "rename the field, or pass another type_property")
+            raise BadDesign("field", self.type_property, rule, "rename the field, or pass another type_property")
 
     def of_instance(self, instance: object) -> Model[M]:
         model = self._by_class.get(type(instance))
@@ -128,12 +138,12 @@ class SeveralModels(SingleModel[M]):
         return model
 
     def of_entity(self, entity: Entity) -> tuple[Model[M], int]:
-        if self._one_of.type_property not in entity:
+        if self.type_property not in entity:
             return self._unmarked(entity), 1
-        mark = entity[self._one_of.type_property]
+        mark = entity[self.type_property]
         match = _TYPE.fullmatch(mark) if isinstance(mark, str) else None
         model = None if match is None else self._by_name.get(match[1])
-        stated = f"{self._one_of.type_property} {mark!r}"
+        stated = f"{self.type_property} {mark!r}"
         if match is None or model is None:
             text = f"the entity {entity.key} has the {stated}, which is not one of {', '.join(self._by_name)}"
             raise UnrecognizedEntity(f"{text}; declare the class, or update the program", entity.key)
@@ -142,18 +152,18 @@ class SeveralModels(SingleModel[M]):
         return model, version
 
     def _unmarked(self, entity: Entity) -> Model[M]:
-        if self._one_of.resolver is not None:
-            model = self._by_class.get(self._one_of.resolver(entity) or object)
+        if self._resolver is not None:
+            model = self._by_class.get(self._resolver(entity) or object)
         else:
             model = next(iter(self._by_class.values())) if len(self._by_class) == 1 else None
         if model is None:
-            text = f"the entity {entity.key} has no {self._one_of.type_property}, and the set has several classes"
+            text = f"the entity {entity.key} has no {self.type_property}, and the set has several classes"
             raise UnrecognizedEntity(f"{text}; store the property, or pass a resolver that knows it", entity.key)
         return model
 
     def marked(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         mark = model.name if model.version == 1 else f"{model.name}.{model.version}"
-        return fields | {self._one_of.type_property: mark}
+        return fields | {self.type_property: mark}
 
 
 def _check_version(model: Model[Any], version: int, entity: Entity, stated: str) -> None:
