@@ -38,7 +38,7 @@ from ..recipes.rekey.rekey import Rekey
 from ..recipes.wide_entity.wide_entity import WideEntity
 from ..storage import connect
 from .declared import load, run
-from .output import FAILED, DryRun, Result, Yes, command, confirm
+from .output import FAILED, DryRun, Result, Yes, command, confirm, console
 from .walks import Target, Walks, run_or_report, walking
 
 SHOWN: Final = 10
@@ -328,7 +328,13 @@ def _chosen(entities: EntitySet[Any], names: Sequence[str] | None) -> list[Deriv
     for name in names or ():
         if name not in known:
             raise BadInput("--derived", name, f"the set derives {', '.join(known) or 'nothing'}", "name one of these")
-    return [known[name] for name in names] if names else list(known.values())
+    if names:
+        return [known[name] for name in names]
+    verifiable = [kind for kind in entities.derived if kind.is_verifiable]
+    if len(verifiable) < len(known) and verifiable:
+        others = ", ".join(kind.name for kind in entities.derived if not kind.is_verifiable)
+        console(stderr=True).print(f"without {others}, of which each row combines several entities: use recount")
+    return verifiable or list(known.values())
 
 
 def _differences(reports: Sequence[tuple[Derived, Report]]) -> Result:

@@ -11,6 +11,7 @@ from ..entity import Entity
 from ..entity_set.derived import TOMBSTONE, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, derived_rows, entity_of
+from ..entity_set.shared_rows import Totals
 from ..errors import BadKey, TablePatternsError, message_of
 from ..rate_limit import Pool
 from ..recipe import Account, declared_rows
@@ -105,7 +106,9 @@ class _Checker:
     def _is_known(self, row: Entity, keys: Keys) -> bool:
         """Whether it is a row of derived data, or of another set that the connection declares."""
         return self._declared.kind_of(self._rows.primaries.name, *keys) is not None or any(
-            kind.primary_keys_of(self._rows.key, row) is not None for kind in self._derived
+            kind.primary_keys_of(self._rows.key, row) is not None
+            or (isinstance(kind, Totals) and kind.layout.matches(*keys))
+            for kind in self._derived
         )
 
 
