@@ -66,6 +66,12 @@ def test_an_instant_before_1601_is_rejected(offset: timedelta) -> None:
             measure(entity(Born=value))
 
 
+@pytest.mark.parametrize("beyond", [Ticks(Ticks.MAX + 1), datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))])
+async def test_an_instant_beyond_the_year_9999_in_utc_is_rejected(storage: Any, table_name: str, beyond: Any) -> None:
+    with pytest.raises(BadProperty, match="9999"):
+        await round_trip(storage, table_name, beyond)
+
+
 @pytest.mark.guide("G-050")
 async def test_an_instant_of_another_zone_is_the_same_instant_in_utc(storage: Any, table_name: str) -> None:
     local = datetime(2014, 8, 22, 6, 20, 32, tzinfo=timezone(timedelta(hours=5, minutes=30)))

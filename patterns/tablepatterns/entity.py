@@ -300,7 +300,7 @@ def typed(name: str, value: Any) -> Any:
     if isinstance(value, Enum):
         raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
     if isinstance(value, Ticks):
-        return _since_1601(name, value)
+        return _within_years(name, value)
     if isinstance(value, (bool, str, Int64, UUID, bytes, float)):
         return value
     if isinstance(value, int):
@@ -327,17 +327,18 @@ def _int64(name: str, value: int) -> Int64:
         raise BadProperty(name, value, "an integer has at most 64 bits", "store it as text or as a float") from error
 
 
-def _instant(name: str, value: datetime) -> datetime:
+def _instant(name: str, value: datetime) -> datetime | Ticks:
     if value.utcoffset() is None:
         rule = "a datetime without a time zone is ambiguous"
         raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
-    _since_1601(name, instant_of(value))
-    return value
+    return _within_years(name, value)
 
 
-def _since_1601(name: str, value: Ticks) -> Ticks:
-    if value < _FIRST_INSTANT:
-        raise BadProperty(name, value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "store it as text")
+def _within_years(name: str, value: datetime | Ticks) -> datetime | Ticks:
+    instant = value if isinstance(value, Ticks) else instant_of(value)
+    if not _FIRST_INSTANT <= instant <= Ticks.MAX:
+        rule = "Edm.DateTime begins at 1601-01-01T00:00:00Z, and ends with the year 9999 in UTC"
+        raise BadProperty(name, value, rule, "store it as text")
     return value
 
 

@@ -20,7 +20,14 @@ from azure.core.exceptions import AzureError
 from tablepatterns.argument_types import check_has_run
 from tablepatterns.edm import FROM_JSON, Ticks
 from tablepatterns.entity_set.internals import adapter_or_none
-from tablepatterns.errors import BadInput, EntityAlreadyExists, LoadInterrupted, TablePatternsError, message_of
+from tablepatterns.errors import (
+    BadInput,
+    EntityAlreadyExists,
+    LoadInterrupted,
+    TablePatternsError,
+    UnrecognizedEntity,
+    message_of,
+)
 from tablepatterns.key import Key
 from tablepatterns.limits import INT32_MAX, INT32_MIN
 from tablepatterns.models.codecs import convert_part
@@ -34,7 +41,7 @@ _TYPE: Final = "@type"
 _LONGEST_CELL: Final = 2**31 - 1
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _ZONE: Final = re.compile(r"[+-][0-9]{2}:[0-9]{2}$")
-_WRONG_ROW: Final = (BadInput, EntityAlreadyExists)
+_WRONG_ROW: Final = (BadInput, EntityAlreadyExists, UnrecognizedEntity)
 """Errors of a write that are about one row; others end the import."""
 
 
@@ -65,7 +72,7 @@ def check_columns(path: Path, entity_set: Any) -> None:
     except (csv.Error, ValueError) as error:
         raise BadInput("file", str(path), f"it cannot be read: {error}", "check the file") from error
     adapter = adapter_or_none(entity_set)
-    known = None if adapter is None else set(adapter.model.members)
+    known = None if adapter is None else {*adapter.model.members, adapter.types.type_property}
     for name in names:
         if not name or names.count(name) > 1:
             rule = f"it has several columns {name!r}" if name else "a column has no name"
@@ -158,8 +165,8 @@ class _RowConverter:
         self._set = entity_set
         self._key: Key = entity_set.key
         adapter = adapter_or_none(entity_set)
-        self._record = None if adapter is None else adapter.model.record
-        members = {} if self._record is None else self._record.members
+        self._types = None if adapter is None else adapter.types
+        members = {} if adapter is None else adapter.model.record.members
         self._stored_values = {name: partial(_stored_value, member.codec) for name, member in members.items()}
 
     async def checked_entity(self, row: ForeignRow) -> Any:
@@ -174,10 +181,10 @@ class _RowConverter:
         """Return the entity of a row; null is no property."""
         types = {name.removesuffix(_TYPE): cells[name] for name in cells if name.endswith(_TYPE)}
         filled = {name: value for name, value in cells.items() if not name.endswith(_TYPE) and value is not None}
-        if self._record is None:
+        if self._types is None:
             return {name: self._value(name, value, types.get(name)) for name, value in filled.items()}
-        stored = {name: convert_part(name, self._stored_values[name], value) for name, value in filled.items()}
-        return self._record.decoded(stored)
+        stored = {name: convert_part(name, self._stored_values.get(name, str), filled[name]) for name in filled}
+        return self._types.from_file(stored)
 
     def _value(self, name: str, value: Any, stated: str | None) -> Any:
         if isinstance(value, str) and name in self._key.formats:

@@ -244,8 +244,9 @@ class TableTransfer(Pattern[Account_co]):
 
         Each column is a property; empty cells of a CSV file and nulls are left out. In a CSV file, fields of the key
         have the types of their formats, and other fields those of the set's model; without a model they are text,
-        unless a column `Age@type` has the type of `Age`, such as `Edm.Int32`. An import has no token: after an
-        interruption, run it again; rows that are stored already stay as they are.
+        unless a column `Age@type` has the type of `Age`, such as `Edm.Int32`. In a set of several classes, the type
+        property has a column, too. An import has no token: after an interruption, run it again; rows that are stored
+        already stay as they are.
 
         Cost: that of `BulkLoad`; a page of 1,000 rows with one that exists with other values is written in parts.
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner, Result
 
-from tablepatterns import LargePropertyStore, connect
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargePropertyStore, Summary, connect
 from tablepatterns.cli.main import main
 from tablepatterns.cli.walks import ResumeTokens
 from tablepatterns.sdk.table import Table
@@ -95,6 +95,19 @@ def test_differences_are_found_repaired_and_gone(module: Any, name: str) -> None
     clean = run(f"verify {app}")
     assert clean.exit_code == 0
     assert "by_email" in clean.stdout
+
+
+def test_totals_in_the_partition_are_rows_of_the_set_and_left_out_of_verify(module: Any) -> None:
+    derived = [IntraPartitionIndex(Key("{Department}", "name_{Name}")), Summary(Key("{Department}", "total"))]
+    module.counted = EntitySet(module.storage, "Counted", Key("{Department}", "{EmployeeId:06d}"), derived=derived)
+    module.counted.insert({"Department": "Sales", "EmployeeId": 1, "Name": "Jo"})
+    app = f"{module.__name__}:counted"
+    for work in ("verify", "repair", "backfill"):
+        result = run(f"{work} {app} --json")
+        assert (result.exit_code, [*json.loads(result.stdout)]) == (0, ["name_{Name}"])
+        assert "without total, of which each row combines several entities: use recount" in result.stderr
+    assert run(f"check {app}").exit_code == 0
+    assert run(f"verify {app} --derived total").exit_code == 2
 
 
 def test_entities_of_earlier_versions_are_rewritten(module: Any) -> None:

@@ -8,9 +8,23 @@ from typing import Any
 
 import pytest
 
+import tablepatterns
 from support.employees import rows_of
 from support.typed_staff import ID, Contractor, Customer, Employee, Grade, Numbered, Worker, jones, persons_of, raw_of
-from tablepatterns import Entity, EntitySet, Int64, IntraPartitionIndex, Key, OneOf, Ticks, between, prop
+from tablepatterns import (
+    Archive,
+    Entity,
+    EntityGroupTransaction,
+    EntitySet,
+    Int64,
+    IntraPartitionIndex,
+    Key,
+    OneOf,
+    Rekey,
+    Ticks,
+    between,
+    prop,
+)
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, EntityAlreadyExists, UnrecognizedEntity
 from tablepatterns.jobs import migrate
 from tablepatterns_engine.account import Engine
@@ -61,12 +75,22 @@ async def test_an_entity_keeps_its_class(storage: Any, table_name: str) -> None:
     for write in (
         persons.replace(Customer(1, "Jo"), force=True),
         persons.insert_or_replace(Customer(1, "Jo")),
+        persons.insert_or_merge(Customer(1, "Jo", 0.5)),
         persons.update(lambda person: Customer(person.PersonId, person.Name), PersonId=1),
     ):
         with pytest.raises(BadInput, match=r"keeps it|changed one"):
             await write
     with pytest.raises(BadInput, match="EntityType"):
         await persons.merge(await persons.get(PersonId=1), {"EntityType": "Customer"})
+    worker = await persons.get(PersonId=1)
+    for write in (
+        lambda: persons.merge(worker, {"Discount": 0.5}),
+        lambda: persons.merge(worker, {"Discount": 0.5}, force=True),
+        lambda: persons.update(worker, Discount=0.5),
+        lambda: EntityGroupTransaction(storage, table_name).commit(persons.merging(worker, {"Discount": 0.5})),
+    ):
+        with pytest.raises(BadInput, match="'Discount': Worker has the fields"):
+            await write()
     assert await rows_of(storage, table_name) == before
 
 
@@ -84,6 +108,23 @@ async def test_every_write_takes_each_class(storage: Any, table_name: str) -> No
     worker = await persons.update(lambda person: replace(person, Name="Joe"), PersonId=1)
     await persons.delete(worker)
     assert await entities(persons.range()) == [Customer(2, "Ann", 0.75)]
+
+
+async def test_an_archive_takes_an_instance_of_each_class(storage: Any, new_name: Any) -> None:
+    persons, archived = persons_of(storage, new_name()), persons_of(storage, new_name())
+    archive = Archive(persons, archived)
+    for person in (Worker(1, "Jo", ["typing"]), Customer(2, "Ann", 0.5)):
+        await archive.archive(await persons.insert(person))
+        await tablepatterns.Worker(storage, [archive]).run_once()
+        assert await archive.get(PersonId=person.PersonId) == person
+    assert await entities(persons.range()) == []
+
+
+def test_a_move_to_new_keys_needs_all_classes(storage: Any) -> None:
+    persons, key = persons_of(storage, "Persons"), Key("{Name}", "{PersonId:06d}")
+    with pytest.raises(BadDesign, match="different models"):
+        Rekey(persons, EntitySet(storage, "ByName", key, model=OneOf(Customer)))
+    Rekey(persons, EntitySet(storage, "ByName", key, model=OneOf(Worker, Customer)))
 
 
 async def test_a_filter_names_a_field_of_any_class(storage: Any, table_name: str) -> None:

@@ -24,6 +24,7 @@ from tablepatterns import (
     Key,
     LargeProperties,
     LocalKey,
+    OneOf,
     Ticks,
     connect,
 )
@@ -200,6 +201,31 @@ def test_a_model_converts_and_checks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parquet
+@dataclass
+class Engineer:
+    Department: str
+    EmployeeId: int
+    Name: str = ""
+    Grade: int = 0
+
+
+@dataclass
+class Guest:
+    Department: str
+    EmployeeId: int
+    Name: str = ""
+
+
+def test_the_type_property_names_the_class_of_each_row(tmp_path: Path) -> None:
+    entities = staff(model=OneOf(Engineer, Guest))
+    lines = ["Sales,1,Jo,2,Engineer", "Sales,2,Ann,,Guest", "Sales,3,Al,2,Guest", "Sales,4,Bo,,", "Sales,5,Cy,,Manager"]
+    report, rejects = imported(entities, tmp_path, HEADER[:-1] + ",Grade,EntityType\n" + "\n".join(lines) + "\n")
+    assert list(entities.scan()) == [Engineer("Sales", 1, "Jo", 2), Guest("Sales", 2, "Ann")]
+    assert report == FileImport(5, 2, 3)
+    for reject, reason in zip(rejects, ["Guest has the fields", "no EntityType", "'Manager'"], strict=True):
+        assert reason in reject["error"]
+
+
 def test_parquet_keeps_its_types_and_odd_values_are_rejected(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

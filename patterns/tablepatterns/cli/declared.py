@@ -55,9 +55,8 @@ def module_of(name: str) -> ModuleType:
         # A module that this one imports may be missing, which is another mistake
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise BadInput(
-            "module", name, f"module {error.name!r} was not found", "check the name and the folder"
-        ) from error
+        hint = "give the module without a name in it" if ":" in name else "check the name and the folder"
+        raise BadInput("module", name, f"module {error.name!r} was not found", hint) from error
 
 
 def _attribute(name: str, noun: str, hint: str) -> Any:

@@ -37,7 +37,7 @@ from ..recipes.rekey.rekey import Rekey
 from ..recipes.wide_entity.wide_entity import WideEntity
 from ..storage import connect
 from .declared import load, run
-from .output import FAILED, DryRun, Result, Yes, command, confirm, new_app
+from .output import FAILED, DryRun, Result, Yes, command, confirm, console, new_app
 from .walks import Target, Walks, run_or_report, walking
 
 SHOWN: Final = 10
@@ -285,11 +285,15 @@ def _over_derived(work: str, name: str, names: Sequence[str] | None, walks: Walk
         if kind_name not in kinds:
             rule = f"the set derives {', '.join(kinds) or 'nothing'}"
             raise BadInput("--derived", kind_name, rule, "name one of these")
+    chosen = [kinds[kind_name] for kind_name in names or ()]
+    if not chosen:
+        chosen = [kind for kind in entities.derived if kind.is_verifiable] or list(entities.derived)
+        if left_out := ", ".join(kind.name for kind in entities.derived if kind not in chosen):
+            console(stderr=True).print(f"without {left_out}, of which each row combines several entities: use recount")
     job = partial(getattr(derived_data, work), bound_async(entities))
     figures = {"entities": "entities", "differences": "drifts"}
 
     async def over_all() -> list[tuple[Derived, Report]]:
-        chosen = [kinds[kind_name] for kind_name in names or kinds]
         return [(kind, await walks.over(f"{work} {kind.name}", partial(job, kind), figures)) for kind in chosen]
 
     return walks.run(over_all(), entities.account)

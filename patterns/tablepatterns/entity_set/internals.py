@@ -92,7 +92,7 @@ def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[st
     if adapter is None:
         rule = f"it must be a mapping, not {type(entity).__name__}"
         raise BadInput("entity", NOT_SHOWN, rule, "pass an entity that was read, or a mapping of its fields")
-    return adapter.model.encoded(entity)
+    return adapter.types.of_instance(entity).encoded(entity)
 
 
 def stored_fields(adapter: ModelAdapter[Any] | None, fields: Mapping[str, Any]) -> Mapping[str, Any]:

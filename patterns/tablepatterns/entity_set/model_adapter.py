@@ -74,6 +74,9 @@ _TYPE: Final = re.compile(r"([^.]+)(?:\.([1-9][0-9]{0,8}))?")
 class SingleModel(Generic[M]):
     """The class of every entity of a set; the property `ModelVersion` holds the version."""
 
+    type_property = ""
+    """The property that names the class of an entity; none if there is one class."""
+
     def __init__(self, model: Model[M]) -> None:
         self.model = model
         self.classes: tuple[type[M], ...] = (model.model_class,)
@@ -93,6 +96,12 @@ class SingleModel(Generic[M]):
         _check_version(self.model, version, entity, f"{VERSION} {entity.get(VERSION)!r}")
         return self.model, version
 
+    def from_file(self, stored: dict[str, Any]) -> M:
+        """Return the instance of stored fields in the current version, which have the type property."""
+        model, _ = self.of_entity(Entity(stored))
+        _check_members(model, {name: stored[name] for name in stored if name != self.type_property})
+        return cast("M", model.record.decoded(stored))
+
     def marked_fields(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         """Return stored fields with the property that names their class or version."""
         return fields if model.version == 1 else fields | {VERSION: model.version}
@@ -104,12 +113,13 @@ class SeveralModels(SingleModel[M]):
     def __init__(self, one_of: OneOf[M], models: Sequence[Model[M]], model: Model[M]) -> None:
         self.model = model
         self.classes = one_of.classes
-        self._one_of = one_of
+        self.type_property = one_of.type_property
+        self._resolver = one_of.resolver
         self._by_class: Mapping[type[Any], Model[M]] = {model.model_class: model for model in models}
         self._by_name = {model.name: model for model in models}
-        if one_of.type_property in model.members:
+        if self.type_property in model.members:
             rule = "the set keeps the class of an entity in it"
-            raise BadDesign("field", one_of.type_property, rule, "rename the field, or pass another type_property")
+            raise BadDesign("field", self.type_property, rule, "rename the field, or pass another type_property")
 
     def of_instance(self, instance: object) -> Model[M]:
         model = self._by_class.get(type(instance))
@@ -119,12 +129,12 @@ class SeveralModels(SingleModel[M]):
         return model
 
     def of_entity(self, entity: Entity) -> tuple[Model[M], int]:
-        if self._one_of.type_property not in entity:
+        if self.type_property not in entity:
             return self._unmarked(entity), 1
-        mark = entity[self._one_of.type_property]
+        mark = entity[self.type_property]
         match = _TYPE.fullmatch(mark) if isinstance(mark, str) else None
         model = None if match is None else self._by_name.get(match[1])
-        stated = f"{self._one_of.type_property} {mark!r}"
+        stated = f"{self.type_property} {mark!r}"
         if match is None or model is None:
             text = f"the entity {entity.key} has the {stated}, which is not one of {', '.join(self._by_name)}"
             raise UnrecognizedEntity(f"{text}; declare the class, or update the program", entity.key)
@@ -133,18 +143,18 @@ class SeveralModels(SingleModel[M]):
         return model, version
 
     def _unmarked(self, entity: Entity) -> Model[M]:
-        if self._one_of.resolver is not None:
-            model = self._by_class.get(self._one_of.resolver(entity) or object)
+        if self._resolver is not None:
+            model = self._by_class.get(self._resolver(entity) or object)
         else:
             model = next(iter(self._by_class.values())) if len(self._by_class) == 1 else None
         if model is None:
-            text = f"the entity {entity.key} has no {self._one_of.type_property}, and the set has several classes"
+            text = f"the entity {entity.key} has no {self.type_property}, and the set has several classes"
             raise UnrecognizedEntity(f"{text}; store the property, or pass a resolver that knows it", entity.key)
         return model
 
     def marked_fields(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
         mark = model.name if model.version == 1 else f"{model.name}.{model.version}"
-        return fields | {self._one_of.type_property: mark}
+        return fields | {self.type_property: mark}
 
 
 def _check_version(model: Model[Any], version: int, entity: Entity, stated: str) -> None:
@@ -218,18 +228,28 @@ class ModelAdapter(Generic[M]):
 
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
+        model, version = self._model_of_both(entity, instance)
+        fields = self.types.marked_fields(model.rewritten(entity, version, instance), model)
+        entity.clear()
+        entity.update(fields)
+
+    def merge_instance(self, entity: Entity, instance: object) -> None:
+        """Upgrade an entity, and change the fields that an instance has a value for."""
+        self.upgrade(entity, self._model_of_both(entity, instance)[0].fields(instance))
+
+    def _model_of_both(self, entity: Entity, instance: object) -> tuple[Model[M], int]:
+        """Return the model and the version of an entity, which an instance of the same class is to change."""
         model, version = self.types.of_entity(entity)
         if self.types.of_instance(instance) is not model:
             rule = f"the entity is of the class {model.name}, and keeps it"
             hint = "delete it, and insert the other one under its own key, in one EntityGroupTransaction"
             raise BadInput("type", type(instance).__name__, rule, hint)
-        fields = self.types.marked_fields(model.rewritten(entity, version, instance), model)
-        entity.clear()
-        entity.update(fields)
+        return model, version
 
     def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
         """Upgrade an entity to the current version, with some changed fields in their stored form."""
         model, version = self.types.of_entity(entity)
+        _check_members(model, changes)
         fields = self.types.marked_fields(model.upgraded(entity, version) | dict(changes), model)
         fields = model.accepted(without_none(fields), entity)
         entity.clear()
@@ -243,7 +263,9 @@ class ModelAdapter(Generic[M]):
         if self.version_of(entity) != self.model.version:
             self.upgrade(entity, changes)
             return None
-        fields = self.types.of_entity(entity)[0].accepted({**entity, **changes}, entity)
+        model = self.types.of_entity(entity)[0]
+        _check_members(model, changes)
+        fields = model.accepted({**entity, **changes}, entity)
         return {name: value for name, value in fields.items() if name in changes or value is not entity.get(name)}
 
     def renamed_key_fields(self, entity: Entity, instance: object, key: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,10 +279,7 @@ class ModelAdapter(Generic[M]):
         return changes
 
     def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        for name in changes:
-            if name not in self.model.members:
-                rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
-                raise BadInput("changes", name, rule, "use one of them")
+        _check_members(self.model, changes)
         fields = {name: self.model.field(name, value) for name, value in changes.items()}
         # A change to None keeps what is stored
         return without_none(fields)
@@ -303,6 +322,14 @@ class ModelAdapter(Generic[M]):
 
     def recognized_instances(self, entities: Iterable[Any]) -> list[M]:
         return [instance for instance in map(self.recognized_instance, entities) if instance is not None]
+
+
+def _check_members(model: Model[Any], changes: Mapping[str, Any]) -> None:
+    for name in changes:
+        if name not in model.members:
+            raise BadInput(
+                "changes", name, f"{model.name} has the fields {', '.join(model.members)}", "use one of them"
+            )
 
 
 def adapter_of(

@@ -141,7 +141,7 @@ class ModelLayer(SetHooks[M]):
                 return await self.entities._create(fields, retry_for)
             if in_part:
                 # Fields that are None do not change what is stored
-                adapter.upgrade(current, fields)
+                adapter.merge_instance(current, instance)
             else:
                 adapter.rewrite(current, instance)
             return await self._write_whole(current, retry_for)

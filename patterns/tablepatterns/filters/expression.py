@@ -311,7 +311,7 @@ def _instant(name: str, value: datetime | Ticks) -> Ticks:
     except ValueError as error:
         raise BadFilter(name, value, message_of(error), "use datetime(..., tzinfo=timezone.utc)") from error
     if not 0 <= instant <= Ticks.MAX:
-        raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use an earlier one")
+        raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use another one")
     return instant
 
 

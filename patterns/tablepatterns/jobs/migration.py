@@ -11,6 +11,7 @@ from ..entity import Entity
 from ..entity_set.derived import TOMBSTONE, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows, entity_of
+from ..entity_set.shared_rows import Totals
 from ..errors import BadInput, BadKey, EntityNotFound, TablePatternsError, UnrecognizedEntity, message_of
 from ..rate_limit import Pool
 from ..recipe import Account, declared_rows
@@ -152,7 +153,9 @@ async def check_rows(
     def is_known(row: Entity) -> bool:
         """Whether it is a row of derived data, or of another set that the connection declares."""
         return declared.kind_of(primaries.name, *keys_of(row)) is not None or any(
-            kind.primary_keys_of(rows.key, row) is not None for kind in derived
+            kind.primary_keys_of(rows.key, row) is not None
+            or (isinstance(kind, Totals) and kind.layout.matches(*keys_of(row)))
+            for kind in derived
         )
 
     async def check_row(row: Entity) -> RowCheck:

@@ -425,7 +425,7 @@ def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> N
         rule = "in one table, a row could belong to both sets"
         raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
     old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
-    if (old and old.model.model_class) is not (new and new.model.model_class):
+    if (old and set(old.types.classes)) != (new and set(new.types.classes)):
         raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
     if old is not None and new is not None:
         old.model.check_days("of the new keys", new_set.key)
