@@ -202,22 +202,37 @@ def test_every_command_takes_json_and_every_change_a_dry_run() -> None:
     assert {name for name, own in parameters.items() if "yes" in own} == asking
 
 
-@pytest.mark.parametrize("command", [*CHANGING, *READING])
-def test_standard_output_is_one_json_document(module: Any, command: str) -> None:
-    result = run(module, command, *CHANGING.get(command, []), "--json")
+def check_json(result: Result) -> None:
+    """Check that standard output is one JSON document."""
     assert isinstance(json.loads(result.stdout), (dict, list)), result.output
     assert "Traceback" not in result.stderr
-    # The same status as without it, for a command that has changed nothing
-    if command in READING:
-        assert run(module, command).exit_code == result.exit_code
 
 
-@pytest.mark.parametrize("command", [*CHANGING, *READING])
-def test_no_text_of_others_changes_the_terminal(module: Any, command: str) -> None:
-    result = run(module, command, *CHANGING.get(command, []))
+def check_text(result: Result) -> None:
+    """Check that no text of others changes the terminal."""
     for output in (result.stdout, result.stderr):
         assert all(line.isprintable() for line in output.split("\n")), output
     assert not isinstance(result.exception, (UnicodeError, ValueError)), result.exception
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_command_that_reads_prints_printable_text_or_one_json_document_with_one_status(
+    module: Any, command: str
+) -> None:
+    as_json, as_text = run(module, command, "--json"), run(module, command)
+    check_json(as_json)
+    check_text(as_text)
+    assert as_text.exit_code == as_json.exit_code
+
+
+@pytest.mark.parametrize("command", CHANGING)
+def test_a_command_that_changes_something_prints_one_json_document(module: Any, command: str) -> None:
+    check_json(run(module, command, *CHANGING[command], "--json"))
+
+
+@pytest.mark.parametrize("command", CHANGING)
+def test_a_command_that_changes_something_prints_printable_text(module: Any, command: str) -> None:
+    check_text(run(module, command, *CHANGING[command]))
 
 
 def test_markup_in_text_of_others_is_shown(module: Any) -> None:

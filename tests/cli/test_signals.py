@@ -169,10 +169,17 @@ def test_interrupted_work_says_what_was_done_and_is_resumed(
     assert not resume.exists()
 
 
-@pytest.mark.parametrize("after", [0.0, 0.9, *(pytest.param(after, marks=nightly) for after in (0.4, 1.5))])
-@pytest.mark.parametrize(("number", "status"), [INTERRUPTED, TERMINATED])
+@pytest.mark.parametrize(
+    ("number", "status", "after"),
+    [
+        (*INTERRUPTED, 0.9),
+        (*TERMINATED, 0.0),
+        *(pytest.param(*INTERRUPTED, after, marks=nightly) for after in (0.0, 0.4, 1.5)),
+        *(pytest.param(*TERMINATED, after, marks=nightly) for after in (0.4, 0.9, 1.5)),
+    ],
+)
 def test_a_signal_at_any_moment_leaves_no_traceback(
-    folder: Path, served: str, after: float, number: signal.Signals, status: int
+    folder: Path, served: str, number: signal.Signals, status: int, after: float
 ) -> None:
     process = begin(folder, served, "verify", "app:staff", "--storage", "env", "--max-per-second", "2")
     wait_for_handlers(process)

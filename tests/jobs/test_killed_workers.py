@@ -17,7 +17,7 @@ from tablepatterns.jobs import Workers, count, verify
 from tablepatterns_engine.account import Engine
 
 NEAR = KINDS["near"]
-MANY = [1_200, pytest.param(6_000, marks=pytest.mark.nightly)]
+MANY = pytest.mark.parametrize(("rows", "kills"), [(1_200, 1), pytest.param(6_000, 3, marks=pytest.mark.nightly)])
 DAY = 86_400
 
 
@@ -48,18 +48,18 @@ def writing(entities: EntitySet[Any, Any], first: int, **changes: Any) -> Iterat
 
 
 @contextmanager
-def killing_at_work(seed: int) -> Iterator[tuple[list[Any], list[int]]]:
+def killing_at_work(seed: int, kills: int) -> Iterator[tuple[list[Any], list[int]]]:
     """Kill processes once the first range is done, so that they die at work; yield a list for the reports."""
     reports = list[Any]()
-    with killing(seed, every=0.05, most=3, workers_of=lambda: child_processes() if reports else ()) as killed:
+    with killing(seed, every=0.05, most=kills, workers_of=lambda: child_processes() if reports else ()) as killed:
         yield reports, killed
 
 
-@pytest.mark.parametrize("rows", MANY)
-def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int) -> None:
+@MANY
+def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     expected = count(staff(), sum_of=["EmployeeId"], by_partition=True)
-    with killing_at_work(11) as (reports, killed):
+    with killing_at_work(11, kills) as (reports, killed):
         report = count(
             staff(),
             sum_of=["EmployeeId"],
@@ -72,11 +72,11 @@ def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int) -> 
     assert (report.entities, report.sums) == (rows, {"EmployeeId": sum(range(rows))})
 
 
-@pytest.mark.parametrize("rows", MANY)
-def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine, rows: int) -> None:
+@MANY
+def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     # The writer inserts into the same partitions what does not match
-    with writing(staff(), 10_000) as inserted, killing_at_work(12) as (reports, killed):
+    with writing(staff(), 10_000) as inserted, killing_at_work(12, kills) as (reports, killed):
         deleted = BulkDelete(staff()).delete(
             prop("EmployeeId") < rows - 300,
             allow=QueryClass.TABLE_SCAN,
@@ -95,8 +95,8 @@ def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine,
     assert count(EntitySet(connect("env"), "Staff", Key("{PartitionKey}", "{RowKey}"))).entities == 2 * len(expected)
 
 
-@pytest.mark.parametrize("orphans", [40, pytest.param(400, marks=pytest.mark.nightly)])
-def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphans: int) -> None:
+@pytest.mark.parametrize(("orphans", "kills"), [(40, 1), pytest.param(400, 3, marks=pytest.mark.nightly)])
+def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphans: int, kills: int) -> None:
     photo = bytes(200)
     # Processes tell the time by their own clocks, so the blobs and their marks are stored in the past
     engine.clock.set(datetime.now(timezone.utc) - timedelta(days=3))
@@ -109,7 +109,7 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     store = LargePropertyStore(entities)
     assert store.collect_orphans().marked == orphans
     engine.clock.advance(2 * DAY)
-    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing_at_work(13) as (reports, killed):
+    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing_at_work(13, kills) as (reports, killed):
         report = store.collect_orphans(
             grace=timedelta(hours=1), workers=Workers(2, source=pictured_staff), progress=reports.append
         )
@@ -124,8 +124,8 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     assert found.is_clean
 
 
-@pytest.mark.parametrize("rows", [200, pytest.param(3_000, marks=pytest.mark.nightly)])
-def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine, rows: int) -> None:
+@pytest.mark.parametrize(("rows", "kills"), [(200, 1), pytest.param(3_000, 3, marks=pytest.mark.nightly)])
+def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
     store_staff(connect(engine), rows)
     move = rekeyed()
     move.copy()
@@ -135,15 +135,15 @@ def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine,
         stale = copies.get(Email=f"{number + 1}@contoso.com", EmployeeId=number + 1)
         copies.merge(stale, {"Age": 99})
     expected = move.verify()
-    with killing_at_work(14) as (reports, killed):
+    with killing_at_work(14, kills) as (reports, killed):
         share = Workers(2, source=rekeyed, seconds=0.0)
         assert move.verify(workers=share, progress=reports.append) == expected
     assert killed
     assert len(expected.differences) == rows // 10
     assert not move.status().is_verified
-    with killing_at_work(15) as (reports, killed):
+    with killing_at_work(15, kills) as (reports, killed):
         move.repair(workers=Workers(2, source=rekeyed, seconds=0.0), progress=reports.append)
     assert killed
     # Messages of workers that died are processed once their leases end
-    assert move.verify(workers=Workers(2, source=rekeyed)).is_clean
+    assert move.verify(workers=2).is_clean
     assert move.status().is_verified

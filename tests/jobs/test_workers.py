@@ -119,7 +119,7 @@ def test_an_async_account_waits_for_processes_without_blocking(account: Engine, 
 
 
 def test_a_job_survives_the_death_of_its_workers(account: Engine, damaged: Any) -> None:
-    with killing(seed=1, every=0.2, most=6) as killed:
+    with killing(seed=1, every=0.2, most=2) as killed:
         report = verify(staff(), NEAR, workers=Workers(2, source=staff, seconds=0.05))
     assert killed
     assert counts(report) == counts(damaged[1])

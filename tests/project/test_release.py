@@ -70,28 +70,39 @@ def bare(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def with_commands(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
-    """The programs of an environment with the wheel and its extra for commands."""
-    return environment(tmp_path_factory.mktemp("cli"), wheel, "cli")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment variable with which the extra for commands is installed, too."""
+    return with_extra(tmp_path_factory.mktemp("cli"), "cli")
 
 
 @pytest.fixture(scope="module")
-def with_reviews(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
-    """The programs of an environment with the wheel and its extra for reviews."""
-    return environment(tmp_path_factory.mktemp("review"), wheel, "review")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment variable with which the extra for reviews is installed, too."""
+    return with_extra(tmp_path_factory.mktemp("review"), "review")
 
 
-def environment(folder: Path, wheel: Path, *extras: str) -> Path:
+def environment(folder: Path, wheel: Path) -> Path:
     """Return the programs of a new environment, whose dependencies are linked, so that no network is needed."""
     venv.create(folder, symlinks=os.name != "nt")
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     pip = (sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-deps", "--no-compile")
     run(*pip, wheel, cwd=folder)
     site = Path(run(programs / "python", "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip())
-    names = [name for extra in ("", *extras) for name in licenses.asked_for(extra)]
-    for name in licenses.brought(names):
+    for name in plain():
         link_into(site, name)
     return programs
+
+
+def plain() -> list[str]:
+    """Return the distributions that a plain install brings."""
+    return list(licenses.brought(licenses.asked_for()))
+
+
+def with_extra(folder: Path, extra: str) -> dict[str, str]:
+    """Link what an extra brings into a folder, and return the environment variable that names it."""
+    for name in set(licenses.brought(licenses.asked_for(extra))).difference(plain()):
+        link_into(folder, name)
+    return {"PYTHONPATH": str(folder)}
 
 
 def link_into(site: Path, name: str) -> None:
@@ -175,13 +186,13 @@ def test_the_command_alone_names_the_extra_that_it_needs(bare: Path, tmp_path: P
     assert "Traceback" not in done.stderr
 
 
-def test_the_command_is_installed_with_its_extra(with_commands: Path, tmp_path: Path) -> None:
-    assert "tablepatterns explain" in run(with_commands / "tablepatterns", cwd=tmp_path)
+def test_the_command_works_with_its_extra(bare: Path, commands: dict[str, str], tmp_path: Path) -> None:
+    assert "tablepatterns explain" in run(bare / "tablepatterns", cwd=tmp_path, **commands)
 
 
-def test_a_review_names_the_extra_that_it_needs(with_commands: Path, tmp_path: Path) -> None:
-    command = [with_commands / "tablepatterns", "review", "design.toml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+def test_a_review_names_the_extra_that_it_needs(bare: Path, commands: dict[str, str], tmp_path: Path) -> None:
+    command = [bare / "tablepatterns", "review", "design.toml"]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | commands, capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install '.[review]'" in done.stderr
     assert "Traceback" not in done.stderr
@@ -196,7 +207,9 @@ COMMANDS = {
 }
 
 
-def test_each_command_works_from_the_wheel_or_names_the_extra_that_it_needs(with_reviews: Path, tmp_path: Path) -> None:
+def test_each_command_works_from_the_wheel_or_names_the_extra_that_it_needs(
+    bare: Path, reviews: dict[str, str], tmp_path: Path
+) -> None:
     code = f"""
 import contextlib, io, json
 from tablepatterns.cli.main import main
@@ -208,7 +221,7 @@ for command in {[*COMMANDS]!r}:
             status = error.code or 0
     print(json.dumps([command, status, text.getvalue()]))
 """
-    found = [json.loads(line) for line in run(with_reviews / "python", "-c", code, cwd=tmp_path).splitlines()]
+    found = [json.loads(line) for line in run(bare / "python", "-c", code, cwd=tmp_path, **reviews).splitlines()]
     assert [tuple(command) for command, _, _ in found] == [*COMMANDS]
     for command, status, text in found:
         expected, part = COMMANDS[tuple(command)]

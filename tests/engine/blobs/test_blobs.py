@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from support.blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
+from support.blob_states import DRAFT, HOME, ONE, of, put, text_of
 from support.table_states import Rejected
 from tablepatterns_engine.blobs.blob import ContentHeaders, Draft, Tier
-from tablepatterns_engine.blobs.leases import Acquire
 from tablepatterns_engine.blobs.service import Blobs, CopySource
 
 # ------------------------------------------------------------------ whole blobs
-
-
-def test_a_blob_has_what_it_was_written_with(blobs: Blobs) -> None:
-    made = put(blobs, "don.jpg", "...", draft=DRAFT)
-    read = blobs.get(HOME, "don.jpg")
-    assert read is made
-    assert (text_of(read), read.headers, read.metadata, read.tags) == ("...", DRAFT.headers, DRAFT.metadata, DRAFT.tags)
-    assert read.created == read.modified
 
 
 def test_a_write_replaces_everything(blobs: Blobs) -> None:
@@ -27,12 +18,6 @@ def test_a_write_replaces_everything(blobs: Blobs) -> None:
     after = put(blobs, "don.jpg", "other")
     assert (text_of(after), after.headers, after.metadata, after.tags) == ("other", ContentHeaders(), {}, {})
     assert blobs.blocks(HOME, "don.jpg").uncommitted == []
-
-
-def test_every_version_has_an_etag_of_its_own_though_the_clock_stands_still(blobs: Blobs) -> None:
-    etags = {put(blobs, "don.jpg", "...").etag for _ in range(3)}
-    etags.add(blobs.set_metadata(HOME, "don.jpg", {}).etag)
-    assert len(etags) == 4
 
 
 def test_a_reader_keeps_the_version_it_read(blobs: Blobs) -> None:
@@ -72,46 +57,7 @@ def test_metadata_that_cannot_be_is_rejected(
             write()
 
 
-def test_properties_and_metadata_are_set_apart_and_keep_the_content(blobs: Blobs) -> None:
-    put(blobs, "don.jpg", "...", draft=DRAFT)
-    blobs.set_headers(HOME, "don.jpg", ContentHeaders("text/plain"))
-    after = blobs.set_metadata(HOME, "don.jpg", {"a": "b"})
-    assert (text_of(after), after.headers, after.metadata) == ("...", ContentHeaders("text/plain"), {"a": "b"})
-
-
-@pytest.mark.parametrize("container", ["missing", "photos"])
-def test_what_is_missing_is_rejected_by_its_kind(blobs: Blobs, rejected: Rejected, container: str) -> None:
-    code = "BlobNotFound" if container == HOME else "ContainerNotFound"
-    for call in (
-        lambda: blobs.get(container, "don.jpg"),
-        lambda: blobs.blocks(container, "don.jpg"),
-        lambda: blobs.set_metadata(container, "don.jpg", {}),
-        lambda: blobs.set_headers(container, "don.jpg", ContentHeaders()),
-        lambda: blobs.set_tags(container, "don.jpg", {}),
-        lambda: blobs.set_tier(container, "don.jpg", Tier.COOL),
-        lambda: blobs.append(container, "don.jpg", of("...")),
-        lambda: blobs.seal(container, "don.jpg"),
-        lambda: blobs.snapshot(container, "don.jpg"),
-        lambda: blobs.lease(container, "don.jpg", Acquire(15)),
-        lambda: blobs.copy(HOME, "copy.jpg", CopySource(container, "don.jpg")),
-        lambda: blobs.delete(container, "don.jpg"),
-    ):
-        with rejected(code):
-            call()
-
-
 # ------------------------------------------------------------------ deleting, tiers, tags
-
-
-def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, rejected: Rejected) -> None:
-    put(blobs, "b", "...")
-    blobs.stage(HOME, "b", ONE, of("one"))
-    blobs.delete(HOME, "b")
-    with rejected("BlobNotFound"):
-        blobs.get(HOME, "b")
-    with rejected("BlobNotFound"):
-        blobs.delete(HOME, "b")
-    assert all_names(blobs, uncommitted=True) == []
 
 
 def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, rejected: Rejected) -> None:
@@ -147,14 +93,6 @@ def test_an_archived_blob_can_be_copied_to_another_name_and_an_online_tier(blobs
         with rejected("BlobArchived"):
             blobs.copy(HOME, name, CopySource(HOME, "b"), Draft(tier=tier))
     assert blobs.get(HOME, "c") is copy
-
-
-def test_tier_and_tags_change_no_version(blobs: Blobs) -> None:
-    made = put(blobs, "b", "...")
-    blobs.set_tier(HOME, "b", Tier.COOL)
-    blobs.set_tags(HOME, "b", {"state": "raw"})
-    after = blobs.get(HOME, "b")
-    assert (after.etag, after.tier, after.tags) == (made.etag, Tier.COOL, {"state": "raw"})
 
 
 def test_a_commit_leaves_the_blob_in_its_tier(blobs: Blobs) -> None:

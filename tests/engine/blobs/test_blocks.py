@@ -6,10 +6,10 @@ from base64 import b64encode
 
 import pytest
 
-from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
+from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put
 from support.table_states import Rejected
 from tablepatterns.limits import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_UNCOMMITTED_BLOCKS
-from tablepatterns_engine.blobs.blob import Kind, Tier, Where
+from tablepatterns_engine.blobs.blob import Kind, Tier
 from tablepatterns_engine.blobs.service import Blobs, CopySource
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.content import Content
@@ -18,40 +18,6 @@ DAY = 86_400
 
 
 # ------------------------------------------------------------------ blocks
-
-
-def test_committed_blocks_make_the_blob_in_the_order_of_the_list(blobs: Blobs) -> None:
-    for block_id, text in ((ONE, "one "), (TWO, "two "), (THREE, "three ")):
-        blobs.stage(HOME, "b", block_id, of(text))
-    blob = blobs.commit(HOME, "b", latest(TWO, ONE, TWO), DRAFT)
-    assert (text_of(blob), blob.metadata) == ("two one two ", DRAFT.metadata)
-    found = blobs.blocks(HOME, "b")
-    assert ([block.id for block in found.committed], found.uncommitted) == ([TWO, ONE, TWO], [])
-
-
-def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, rejected: Rejected) -> None:
-    blobs.stage(HOME, "b", ONE, of("one"))
-    with rejected("BlobNotFound"):
-        blobs.get(HOME, "b")
-    found = blobs.blocks(HOME, "b")
-    assert (found.blob, [block.id for block in found.uncommitted]) == (None, [ONE])
-    before = put(blobs, "c", "...")
-    blobs.stage(HOME, "c", ONE, of("one"))
-    assert blobs.get(HOME, "c") is before
-
-
-def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, rejected: Rejected) -> None:
-    blobs.stage(HOME, "b", ONE, of("old"))
-    blobs.commit(HOME, "b", latest(ONE))
-    blobs.stage(HOME, "b", ONE, of("new"))
-    blobs.stage(HOME, "b", TWO, of("two"))
-    with rejected("InvalidBlockList", "The specified block list is invalid."):
-        blobs.commit(HOME, "b", [(Where.COMMITTED, TWO)])
-    with rejected("InvalidBlockList"):
-        blobs.commit(HOME, "b", [(Where.UNCOMMITTED, THREE)])
-    assert text_of(
-        blobs.commit(HOME, "b", [(Where.COMMITTED, ONE), (Where.UNCOMMITTED, ONE), (Where.LATEST, TWO)])
-    ) == ("oldnewtwo")
 
 
 def test_a_commit_keeps_the_age_of_the_blob_and_nothing_else(blobs: Blobs, clock: Clock) -> None:
@@ -70,12 +36,6 @@ def test_an_id_that_no_block_can_have_is_rejected(blobs: Blobs, rejected: Reject
 
 def test_a_block_id_has_up_to_64_bytes(blobs: Blobs) -> None:
     blobs.stage(HOME, "b", b64encode(bytes(64)).decode(), of("..."))
-
-
-def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, rejected: Rejected) -> None:
-    blobs.stage(HOME, "b", ONE, of("..."))
-    with rejected("InvalidBlobOrBlock", "The specified blob or block content is invalid."):
-        blobs.stage(HOME, "b", b64encode(b"longer").decode(), of("..."))
 
 
 def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, rejected: Rejected) -> None:
@@ -128,23 +88,6 @@ def log(blobs: Blobs) -> None:
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_returns_the_position_of_its_block(blobs: Blobs) -> None:
-    assert blobs.append(HOME, "log", of("one ")).offset == 0
-    after = blobs.append(HOME, "log", of("two "), position=4, max_size=8)
-    assert (after.offset, after.blob.appends, text_of(after.blob)) == (4, 2, "one two ")
-
-
-@pytest.mark.usefixtures("log")
-def test_an_append_at_another_position_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
-    blobs.append(HOME, "log", of("one "))
-    for position in (0, 5):
-        with rejected("AppendPositionConditionNotMet", "The append position condition specified was not met."):
-            blobs.append(HOME, "log", of("two "), position=position)
-    with rejected("MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."):
-        blobs.append(HOME, "log", of("two "), max_size=7)
-
-
-@pytest.mark.usefixtures("log")
 def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("InvalidHeaderValue"):
         blobs.append(HOME, "log", Content())
@@ -191,12 +134,6 @@ def test_kinds_are_not_mixed(blobs: Blobs, rejected: Rejected) -> None:
     ):
         with rejected("InvalidBlobType", "The blob type is invalid for this operation."):
             call()
-
-
-@pytest.mark.usefixtures("log")
-def test_a_whole_write_changes_the_kind(blobs: Blobs) -> None:
-    assert put(blobs, "log", "...").kind is Kind.BLOCK
-    assert put(blobs, "log", kind=Kind.APPEND).kind is Kind.APPEND
 
 
 def test_an_append_blob_is_created_empty(blobs: Blobs, rejected: Rejected) -> None:

@@ -121,43 +121,6 @@ every_write = pytest.mark.parametrize("write", WRITES)
 
 
 @every_write
-@pytest.mark.parametrize(
-    "unmet",
-    [
-        Terms(match=OTHER),
-        Terms(modified_since=NEW),
-        Terms(unmodified_since=OLD),
-        Terms(match=OTHER, unmodified_since=NEW),
-    ],
-    ids=str,
-)
-def test_a_write_whose_condition_is_not_met_changes_nothing(
-    blobs: Blobs, rejected: Rejected, write: str, unmet: Terms
-) -> None:
-    with rejected(UNMET, "The condition specified using HTTP conditional header(s) is not met."):
-        WRITES[write](blobs, "don.jpg", unmet)
-
-
-@every_write
-def test_a_write_whose_condition_is_met_is_carried_out(blobs: Blobs, clock: Clock, write: str) -> None:
-    WRITES[write](blobs, "don.jpg", Terms(match=holding(blobs), unmodified_since=OLD))
-    put(blobs, "other.jpg", "...")
-    WRITES[write](blobs, "other.jpg", Terms(none_match=OTHER, modified_since=NEW))
-
-
-@every_write
-def test_a_write_of_another_version_than_that_is_rejected(blobs: Blobs, rejected: Rejected, write: str) -> None:
-    with rejected(UNMET):
-        WRITES[write](blobs, "don.jpg", Terms(none_match=holding(blobs)))
-
-
-@every_write
-def test_what_must_not_be_there_is_rejected_where_it_is(blobs: Blobs, rejected: Rejected, write: str) -> None:
-    with rejected("BlobAlreadyExists" if write in CREATES else UNMET):
-        WRITES[write](blobs, "don.jpg", Terms(none_match={ANY}))
-
-
-@every_write
 @pytest.mark.parametrize("terms", [Terms(match=OTHER), Terms(match={ANY}), Terms(modified_since=OLD)], ids=str)
 def test_what_must_be_there_is_rejected_where_it_is_not(
     blobs: Blobs, rejected: Rejected, write: str, terms: Terms
@@ -216,15 +179,3 @@ def test_times_are_compared_in_whole_seconds(blobs: Blobs, clock: Clock) -> None
     same_second = Ticks(made.modified // 10_000_000 * 10_000_000)
     assert read_outcome(blobs, Terms(unmodified_since=same_second)) == "ok"
     assert read_outcome(blobs, Terms(modified_since=same_second)) == READ_UNMET
-
-
-def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, rejected: Rejected) -> None:
-    for unmet in (Terms(modified_since=NEW), Terms(unmodified_since=OLD)):
-        with rejected(UNMET):
-            blobs.containers.delete(HOME, unmet)
-        with rejected(UNMET):
-            blobs.containers.set_metadata(HOME, {"a": "b"}, unmet)
-        with rejected(UNMET):
-            blobs.containers.lease(HOME, Acquire(15), unmet)
-    blobs.containers.set_metadata(HOME, {"a": "b"}, Terms(modified_since=OLD))
-    blobs.containers.delete(HOME, Terms(unmodified_since=NEW))

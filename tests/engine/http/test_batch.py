@@ -7,9 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.data.tables import RequestTooLargeError, TableClient, TableTransactionError, UpdateMode
+from azure.data.tables import TableClient, TableTransactionError
 
 from support.batch_responses import read_responses
 from support.table_requests import JSON, Wire, batch, entity_path, error_of, query_batch
@@ -51,49 +50,6 @@ def rejected(wire: Wire, *operations: Any) -> tuple[int, str, str]:
 
 def rows(wire: Wire) -> list[str]:
     return [found.row_key for found in wire.engine.tables.query("Employees").entities]
-
-
-@pytest.mark.guide("G-071")
-def test_every_kind_of_write_is_answered_in_a_part_of_its_own(wire: Wire) -> None:
-    for row in ("b", "c", "d", "e"):
-        wire.engine.tables.apply("Employees", Operation("insert", "p", row))
-    parts = send(
-        wire,
-        batch(
-            ("POST", "/Employees", {**JSON, "Prefer": "return-no-content", "Content-ID": "7"}, entity("a")),
-            insert("z"),
-            (
-                "PUT",
-                entity_path("p", "b"),
-                {**JSON, "If-Match": wire.engine.tables.get("Employees", "p", "b").etag},
-                {},
-            ),
-            ("MERGE", entity_path("p", "c"), JSON, {}),
-            ("PATCH", entity_path("p", "d"), ANY, {}),
-            ("DELETE", entity_path("p", "e"), ANY, b""),
-            ("POST", entity_path("p", "f"), {**JSON, "X-HTTP-Method": "MERGE"}, {}),
-        ),
-    )
-    assert [(part.status, part.reason) for part in parts] == [
-        (204, "No Content"),
-        (201, "Created"),
-        *[(204, "No Content")] * 5,
-    ]
-    assert rows(wire) == ["a", "b", "c", "d", "f", "z"]
-    assert all(part.headers["x-content-type-options"] == "nosniff" for part in parts)
-    assert all(part.headers["cache-control"] == "no-cache" for part in parts)
-    location = f"{wire.base}/Employees(PartitionKey='p',RowKey='a')"
-    assert {
-        name: parts[0].headers[name] for name in ("preference-applied", "location", "dataserviceid", "content-id")
-    } == {
-        "preference-applied": "return-no-content",
-        "location": location,
-        "dataserviceid": location,
-        "content-id": "7",
-    }
-    assert (parts[1].headers["content-type"], json.loads(parts[1].body)["RowKey"]) == (NEXT, "z")
-    assert parts[2].headers["etag"] == wire.engine.tables.get("Employees", "p", "b").etag
-    assert "etag" not in parts[5].headers
 
 
 def test_the_answer_is_written_as_the_service_writes_it(wire: Wire) -> None:
@@ -140,35 +96,6 @@ def test_an_option_of_a_part_is_given_once(wire: Wire) -> None:
 
 
 class TestWhoIsAtFault:
-    def test_the_same_row_twice(self, wire: Wire) -> None:
-        assert rejected(wire, insert("a"), insert("a")) == (
-            400,
-            "InvalidDuplicateRow",
-            "1:The batch request contains multiple changes with same row key. "
-            "An entity can appear only once in a batch request.",
-        )
-        assert rows(wire) == []
-
-    @pytest.mark.parametrize("url", ["/Employees", "/Payroll"])
-    def test_another_partition_or_another_table(self, url: str, wire: Wire) -> None:
-        other = ("POST", url, JSON, {"PartitionKey": "q" if url == "/Employees" else "p", "RowKey": "b"})
-        assert rejected(wire, insert("a"), other) == (
-            400,
-            "CommandsInBatchActOnDifferentPartitions",
-            "1:All commands in a batch must operate on same entity group.",
-        )
-        assert rows(wire) == []
-
-    def test_a_hundred_operations_are_taken_and_one_more_is_the_fault_of_the_hundredth(self, wire: Wire) -> None:
-        assert rejected(wire, *(insert(f"{number:03d}") for number in range(101))) == (
-            400,
-            "InvalidInput",
-            "99:The batch request operation exceeds the maximum 100 changes per change set.",
-        )
-        assert rows(wire) == []
-        assert len(send(wire, batch(*(insert(f"{number:03d}") for number in range(100))))) == 100
-        assert len(rows(wire)) == 100
-
     def test_the_fourth_of_four(self, wire: Wire) -> None:
         send(wire, batch(insert("d")))
         assert rejected(wire, *(insert(row) for row in "abcd")) == (
@@ -265,11 +192,6 @@ class TestQueries:
             "point query",
         )
 
-    def test_one_query_is_answered_too(self, wire: Wire) -> None:
-        send(wire, batch(insert("a"), insert("b")))
-        (part,) = send(wire, query_batch("GET", "Employees()?$filter=RowKey%20eq%20'b'"))
-        assert [row["RowKey"] for row in json.loads(part.body)["value"]] == ["b"]
-
     @pytest.mark.parametrize(
         ("method", "url", "error"),
         [
@@ -286,43 +208,11 @@ class TestQueries:
         assert (part.status, *error_of(part)) == error
 
 
-def test_only_the_first_changeset_is_carried_out(wire: Wire) -> None:
-    headers, first = batch(insert("a"))
-    _, second = batch(insert("b"))
-    parts = send(wire, (headers, first.removesuffix(b"--b--\r\n") + second))
-    assert [part.status for part in parts] == [201, 400]
-    assert error_of(parts[1]) == INVALID
-    assert rows(wire) == ["a"]
-
-
 def test_an_empty_changeset_is_rejected_as_the_service_does_and_succeeds_in_the_sdk(
     wire: Wire, table: TableClient
 ) -> None:
     assert table.submit_transaction([]) == []
     assert rejected(wire) == (400, *INVALID)
-
-
-@pytest.mark.parametrize(
-    ("content_type", "body", "error"),
-    [
-        ("application/json", b"{}", (415, "MediaTypeNotSupported")),
-        ("multipart/mixed", b"--b--", (400, "InvalidInput")),
-        ("multipart/mixed; boundary=b", b"", (400, "InvalidInput")),
-        ("multipart/mixed; boundary=b", b"--b--", (400, "InvalidInput")),
-        (
-            "multipart/mixed; boundary=b",
-            b"--b\r\nContent-Type: multipart/mixed\r\n\r\n--c--\r\n--b--",
-            (400, "InvalidInput"),
-        ),
-        ("multipart/mixed; boundary=b", b"--b\r\nno header block\r\n--b--", (400, "InvalidInput")),
-        ("multipart/mixed; boundary=b", b"--b\r\n\r\nGET /Employees\r\n\r\n\r\n--b--", (400, "InvalidInput")),
-        ("multipart/mixed; boundary=b", b"--bb\r\n\r\nx\r\n--b--", (400, "InvalidInput")),
-    ],
-)
-def test_what_is_no_batch_is_rejected_as_a_whole(
-    content_type: str, body: bytes, error: tuple[int, str], wire: Wire
-) -> None:
-    assert wire.error("POST", "/$batch", {**JSON, "content-type": content_type}, body)[:2] == error
 
 
 def test_a_batch_that_was_cut_off_on_its_way_changes_nothing(wire: Wire) -> None:
@@ -394,27 +284,6 @@ def test_older_clients_end_their_lines_with_lf_alone(wire: Wire, lines: list[str
     parts = send(wire, (headers, "\n".join(lines).encode()))
     assert [part.status for part in parts] == [204, 204]
     assert rows(wire) == ["new"]
-
-
-def test_a_batch_over_4_mib_is_too_large_for_the_sdk_to_retry(table: TableClient) -> None:
-    operations = [("upsert", entity(str(number), Name="x" * 30_000, More="y" * 30_000)) for number in range(75)]
-    with pytest.raises(RequestTooLargeError, match="The request body is too large"):
-        table.submit_transaction(operations)
-    assert list(table.list_entities()) == []
-
-
-def test_the_sdk_sends_each_operation_with_its_own_condition(table: TableClient) -> None:
-    table.create_entity(entity("a"))
-    table.create_entity(entity("b"))
-    a, b = table.list_entities()
-    same = {"match_condition": MatchConditions.IfNotModified, "mode": UpdateMode.REPLACE}
-    results = table.submit_transaction([("update", {**a, "X": 1}, {"etag": a.metadata["etag"], **same}), ("delete", b)])
-    assert [set(result) for result in results] == [{"etag"}, set()]
-    with pytest.raises(
-        TableTransactionError, match="1:The update condition specified in the request was not satisfied"
-    ):
-        table.submit_transaction([("create", entity("c")), ("update", a, {"etag": a.metadata["etag"], **same})])
-    assert [found["RowKey"] for found in table.list_entities()] == ["a"]
 
 
 def test_a_transaction_of_the_sdk_in_path_style_names_its_path(engine: Engine, key: AzureNamedKeyCredential) -> None:

@@ -6,7 +6,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import TableClient, TableServiceClient
 
-from support.table_requests import JSON, Wire, entity_path
+from support.table_requests import JSON, Wire
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import EngineTransport
 
@@ -104,24 +104,6 @@ def test_a_longer_path_names_no_entity(end: str, status: int, wire: Wire) -> Non
     assert wire.status("GET", f"/Employees{end}") == status
 
 
-@pytest.mark.parametrize(
-    ("key", "code", "text"),
-    [
-        ("a/b", "InvalidInput", "Bad Request - Error in query syntax."),
-        ("a\\b", "InvalidInput", "Bad Request - Error in query syntax."),
-        ("a#b", "OutOfRangeInput", "One of the request inputs is out of range."),
-        ("a?b", "OutOfRangeInput", "One of the request inputs is out of range."),
-        ("a\u0080b", "OutOfRangeInput", "One of the request inputs is out of range."),
-    ],
-)
-@pytest.mark.parametrize("method", ["GET", "PUT", "MERGE", "DELETE"])
-def test_a_forbidden_character_in_a_key_of_a_url_has_the_words_for_urls(
-    method: str, key: str, code: str, text: str, wire: Wire
-) -> None:
-    headers = JSON if method == "GET" else {**JSON, "if-match": "*"}
-    assert wire.error(method, entity_path("p", key), headers, {} if method != "GET" else b"") == (400, code, text)
-
-
 @pytest.mark.parametrize("path", ["/Employees(PartitionKey='%ff',RowKey='b')", "/%ff"])
 def test_a_path_that_is_no_utf_8_is_rejected(path: str, wire: Wire) -> None:
     assert wire.error("GET", path)[:2] == (400, "InvalidInput")
@@ -160,48 +142,9 @@ def test_an_answer_to_head_has_no_body(wire: Wire) -> None:
     assert (response.status, response.body) == (405, b"")
 
 
-@pytest.mark.parametrize(
-    ("tunnelled", "status"), [("MERGE", 204), ("merge", 204), ("PUT", 204), ("DELETE", 204), ("GET", 405)]
-)
-def test_post_may_carry_another_verb(tunnelled: str, status: int, wire: Wire) -> None:
-    wire.send("POST", "/Employees", JSON, {"PartitionKey": "a", "RowKey": "b"})
-    headers = {**JSON, "x-http-method": tunnelled, "if-match": "*"}
-    assert wire.status("POST", entity_path("a", "b"), headers, {}) == status
-
-
 def test_post_carries_no_other_verb(wire: Wire) -> None:
     headers = {**JSON, "x-http-method": "BOGUS"}
     assert wire.status("POST", "/Employees", headers, {"PartitionKey": "a", "RowKey": "b"}) == 405
-
-
-class TestAnAccountUrlThatEndsWithATable:
-    def test_creating_a_table_finds_no_table_or_an_entity_without_keys(self, wire: Wire) -> None:
-        assert wire.error("POST", "/Nobody/Tables", JSON, {"TableName": "x"})[:2] == (404, "TableNotFound")
-        assert wire.error("POST", "/Employees/Tables", JSON, {"TableName": "x"}) == (
-            400,
-            "PropertiesNeedValue",
-            "The values are not specified for all properties in the entity.",
-        )
-
-    def test_deleting_a_table_finds_no_table_or_the_wrong_number_of_keys(self, wire: Wire) -> None:
-        assert wire.error("DELETE", "/Nobody/Tables('x')")[:2] == (404, "TableNotFound")
-        assert wire.error("DELETE", "/Employees/Tables('x')")[1:] == (
-            "InvalidInput",
-            "The number of keys specified in the URI does not match number of key properties for the resource.",
-        )
-
-    def test_a_transaction_has_no_media_type_that_a_table_takes(self, wire: Wire) -> None:
-        assert wire.error("POST", "/Employees/$batch") == (
-            415,
-            "MediaTypeNotSupported",
-            "None of the provided media types are supported",
-        )
-
-    @pytest.mark.parametrize("method", ["GET", "PUT"])
-    @pytest.mark.parametrize("table", ["Employees", "Nobody"])
-    def test_service_properties_are_none_of_a_table(self, method: str, table: str, wire: Wire) -> None:
-        response = wire.send(method, f"/{table}/?restype=service&comp=properties")
-        assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
 
 
 def test_the_root_has_no_service_document(wire: Wire) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from azure.core.credentials import AzureSasCredential
-from azure.data.tables import AccountSasPermissions, TableClient, TableServiceClient
+from azure.data.tables import TableClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.table_requests import JSON, Wire, attempt, batch, entity_path
-from support.table_signatures import FAILED, UNAUTHORIZED, URL, account_sas, ask, entity, table_sas
+from support.table_requests import JSON, Wire, attempt, entity_path
+from support.table_signatures import FAILED, URL, ask, entity, table_sas
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.errors import ServiceError
 from tablepatterns_engine.http.permissions import AccountPermit, Need, ResourcePermit
@@ -58,102 +56,15 @@ class TestPermissions:
         assert (response.status < 300) is (set(NEEDS[name]) <= set(letters))
         assert response.status < 300 or b"AuthorizationPermissionMismatch" in response.body
 
-    @pytest.mark.parametrize("letters", ["rwdlacu", "r", "a", "u", "d", "au"])
-    @pytest.mark.parametrize("name", REQUESTS)
-    def test_and_of_an_account(self, name: str, letters: str, engine: Engine, wire: Wire) -> None:
-        method, path, body, headers = REQUESTS[name]
-        response = wire.send(
-            method, f"{path}?{account_sas(engine, 'o', letters)}", {**JSON, **headers}, body, signed=False
-        )
-        assert (response.status < 300) is (set(NEEDS[name]) <= set(letters))
-
-    @pytest.mark.parametrize(
-        ("method", "path", "kind", "letter"),
-        [
-            ("GET", "/Tables", "c", "l"),
-            ("GET", "/Tables('Employees')", "c", "l"),
-            ("POST", "/Tables", "c", "c"),
-            ("POST", "/Tables", "c", "w"),
-            ("DELETE", "/Tables('Employees')", "c", "d"),
-            ("GET", "/?restype=service&comp=properties", "s", "r"),
-            ("PUT", "/?restype=service&comp=properties", "s", "w"),
-        ],
-    )
-    def test_an_account_signature_reaches_what_its_types_and_letters_say(
-        self, method: str, path: str, kind: str, letter: str, engine: Engine, wire: Wire
-    ) -> None:
-        bodies = {"POST": {"TableName": "Payroll"}, "PUT": "<StorageServiceProperties> </StorageServiceProperties>"}
-        body: object = bodies.get(method, b"")
-
-        def status(types: str, letters: str) -> tuple[int, str | None]:
-            url = path + ("&" if "?" in path else "?") + account_sas(engine, types, letters)
-            response = wire.send(method, url, JSON, body, signed=False)
-            return response.status, engine.ledger.records[-1].error
-
-        other = "a"
-        assert status(kind, other) == (403, "AuthorizationPermissionMismatch")
-        assert status("sco".replace(kind, ""), letter) == (403, "AuthorizationResourceTypeMismatch")
-        assert status(kind, letter)[0] < 300
-
-    @pytest.mark.parametrize(
-        "path", ["/Tables", "/Nobody()", "/Employees?comp=acl", "/?restype=service&comp=properties", "/"]
-    )
-    def test_a_table_signature_reaches_nothing_but_the_entities_of_its_table(
-        self, path: str, engine: Engine, wire: Wire
-    ) -> None:
-        engine.tables.create("Payroll")
-        wire.send("GET", path + ("&" if "?" in path else "?") + table_sas(engine), JSON, signed=False)
-        assert engine.ledger.records[-1].error == "AuthorizationFailure"
-
-    @pytest.mark.parametrize("method", ["GET", "PUT"])
-    def test_no_signature_reaches_access_policies(self, method: str, engine: Engine, wire: Wire) -> None:
-        response = wire.send(method, f"/Employees?comp=acl&{account_sas(engine)}", JSON, signed=False)
-        assert (response.status, response.headers["x-ms-error-code"]) == UNAUTHORIZED[:2]
-
-    def test_the_case_of_the_table_does_not_matter(self, engine: Engine, wire: Wire) -> None:
-        assert ask(wire, table_sas(engine), "GET", "/EMPLOYEES()") == 200
-
     @pytest.mark.parametrize("letters", ["ar", "rx", "dr", "rr"])
     def test_letters_out_of_order_or_unknown_are_no_permissions(self, letters: str, engine: Engine, wire: Wire) -> None:
         assert ask(wire, table_sas(engine, letters), "GET", "/Employees()")[:2] == FAILED
 
 
-RANGE: dict[str, Any] = {"start_pk": "b", "start_rk": "2", "end_pk": "d", "end_rk": "5"}
-ROWS = [("a", "9"), ("b", "1"), ("b", "2"), ("b", "9"), ("c", "0"), ("c", "9"), ("d", "5"), ("d", "50"), ("e", "0")]
-INSIDE = ROWS[2:7]
-
-
 class TestKeyRanges:
-    @pytest.mark.parametrize("keys", ROWS)
-    def test_a_point_inside_is_reached_and_one_outside_is_not(
-        self, keys: tuple[str, str], engine: Engine, wire: Wire
-    ) -> None:
-        sas = table_sas(engine, **RANGE)
-        inside = keys in INSIDE
-        assert ask(wire, sas, "POST", "/Employees", entity(keys[1], keys[0])) == (201 if inside else UNAUTHORIZED)
-        assert ask(wire, sas, "GET", entity_path(*keys)) == (200 if inside else UNAUTHORIZED)
-        assert ask(wire, sas, "PUT", entity_path(*keys), {}) == (204 if inside else UNAUTHORIZED)
-
-    def test_a_query_sees_the_range_only(self, engine: Engine) -> None:
-        for partition, row in ROWS:
-            engine.tables.apply("Employees", Operation("insert", partition, row))
-        sas = AzureSasCredential(table_sas(engine, **RANGE))
-        table = TableClient(URL, "Employees", credential=sas, transport=EngineTransport(engine))
-        for size in (1, 3, 1000):
-            found = [(each["PartitionKey"], each["RowKey"]) for each in table.list_entities(results_per_page=size)]
-            assert found == INSIDE
-
     def test_a_row_needs_its_partition(self, engine: Engine, wire: Wire) -> None:
         assert ask(wire, table_sas(engine, start_rk="2"), "GET", "/Employees()")[:2] == FAILED
         assert ask(wire, table_sas(engine, end_rk="2"), "GET", "/Employees()")[:2] == FAILED
-
-    def test_an_operation_of_a_transaction_outside_is_rejected_with_its_index(self, engine: Engine, wire: Wire) -> None:
-        headers, body = batch(
-            ("POST", "/Employees", JSON, entity("2", "b")), ("POST", "/Employees", JSON, entity("1", "b"))
-        )
-        response = wire.send("POST", f"/$batch?{table_sas(engine, **RANGE)}", headers, body, signed=False)
-        assert (response.status, b"1:This request is not authorized" in response.body) == (202, True)
-        assert engine.tables.query("Employees").entities[0].row_key == "held"
 
 
 class TestTransactions:
@@ -168,27 +79,6 @@ class TestTransactions:
         ]
         table.create_entity(entity("c"))
         assert len(table.submit_transaction(operations)) == 4
-
-    def test_every_operation_needs_its_letters_and_its_table(self, engine: Engine, wire: Wire) -> None:
-        engine.tables.create("Payroll")
-        for sas, url, code in (
-            (table_sas(engine, "r"), "/Employees", b"AuthorizationPermissionMismatch"),
-            (table_sas(engine), "/Payroll", b"AuthorizationFailure"),
-            (account_sas(engine, "sc"), "/Employees", b"AuthorizationResourceTypeMismatch"),
-        ):
-            response = wire.send("POST", f"/$batch?{sas}", *batch(("POST", url, JSON, entity("a"))), signed=False)
-            assert (response.status, code in response.body) == (202, True)
-
-
-def test_the_sdk_uses_an_account_signature_for_everything_it_reaches(engine: Engine) -> None:
-    credential = AzureSasCredential(account_sas(engine, permission=AccountSasPermissions.from_string("rwdlacu")))
-    service = TableServiceClient(URL, credential=credential, transport=EngineTransport(engine))
-    table = service.create_table("Payroll")
-    table.upsert_entity(entity("1"))
-    assert [found.name for found in service.list_tables()] == ["Employees", "Payroll"]
-    stats: Any = service.get_service_stats()
-    assert stats["geo_replication"]["status"] == "live"
-    service.delete_table("Payroll")
 
 
 KEY = st.text("abc", max_size=2)

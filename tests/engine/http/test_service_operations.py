@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
 from azure.data.tables import (
-    TableAccessPolicy,
-    TableClient,
     TableServiceClient,
 )
 
@@ -21,7 +19,6 @@ STATS = "/?restype=service&comp=stats"
 SECONDARY = "https://contoso-secondary.table.core.windows.net"
 XML = {"accept": "application/xml"}
 PROLOGUE = '\ufeff<?xml version="1.0" encoding="utf-8"?>'
-WHEN = datetime(2014, 8, 22, 1, 2, 3, tzinfo=timezone.utc)
 OFF = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"
 
 
@@ -30,25 +27,6 @@ def set_acl(wire: Wire, *identifiers: str) -> int:
 
 
 class TestPolicies:
-    def test_they_come_back_as_they_were_set_and_what_is_missing_stays_missing(self, table: TableClient) -> None:
-        table.set_table_access_policy(
-            {
-                "nothing": None,
-                "empty": TableAccessPolicy(),
-                "partial": TableAccessPolicy(permission="ra"),
-                "full": TableAccessPolicy(start=WHEN, expiry=WHEN, permission="raud"),
-            }
-        )
-        found = table.get_table_access_policy()
-        assert (list(found), found["nothing"], found["empty"]) == (["nothing", "empty", "partial", "full"], None, None)
-        partial, full = found["partial"], found["full"]
-        assert partial
-        assert (partial.start, partial.expiry, partial.permission) == (None, None, "ra")
-        assert full
-        assert (full.start, full.expiry, full.permission) == (WHEN, WHEN, "raud")
-        table.set_table_access_policy({})
-        assert table.get_table_access_policy() == {}
-
     def test_they_are_written_with_a_byte_order_mark_and_seven_digits(self, wire: Wire) -> None:
         policy = "<AccessPolicy><Start>2014-08-22</Start><Expiry>2014-08-23T01:02Z</Expiry></AccessPolicy>"
         assert set_acl(wire, f"<SignedIdentifier><Id>a&amp;b</Id>{policy}</SignedIdentifier>") == 204
@@ -66,12 +44,6 @@ class TestPolicies:
     def test_an_empty_body_sets_none(self, body: bytes, wire: Wire) -> None:
         assert wire.status("PUT", ACL, XML, body) == 204
         assert wire.send("GET", ACL, XML).body.decode() == f"{PROLOGUE}<SignedIdentifiers />"
-
-    def test_five_are_taken_and_the_sdk_explains_six(self, table: TableClient) -> None:
-        table.set_table_access_policy({str(number): None for number in range(5)})
-        with pytest.raises(ValueError, match="Too many access policies provided"):
-            table.set_table_access_policy({str(number): None for number in range(6)})
-        assert len(table.get_table_access_policy()) == 5
 
     @pytest.mark.parametrize(
         "identifier",

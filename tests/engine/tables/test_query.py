@@ -37,13 +37,6 @@ def found(page: Page) -> list[str]:
 # -- Order
 
 
-def test_entities_come_by_partition_key_then_row_key(tables: Tables) -> None:
-    keys = [("b", "10"), ("a", "9"), ("B", "1"), ("a", "10"), ("", "z"), ("b", "")]
-    for key in keys:
-        tables.apply("People", insert(*key))
-    assert all_keys(tables, "People") == [("", "z"), ("B", "1"), ("a", "10"), ("a", "9"), ("b", ""), ("b", "10")]
-
-
 def test_keys_are_ordered_by_utf16_units_and_not_by_code_points(tables: Tables) -> None:
     for key in ["\uffee", "\U0001f6eb", "z"]:
         tables.apply("People", insert(key, "r"))
@@ -112,34 +105,6 @@ def test_filters_that_differ_only_in_a_type_are_different_queries(people: Tables
 
 
 # -- Pages
-
-
-@pytest.mark.guide("G-297")
-def test_a_page_has_at_most_1000_entities_whatever_is_asked_for(tables: Tables) -> None:
-    for n in range(1001):
-        tables.apply("People", insert("p", f"{n:04}"))
-    for limit in [1000, 1001, 5000]:
-        page = tables.query("People", limit=limit)
-        assert (len(page.entities), page.next) == (1000, ("p", "1000"))
-    tables.apply("People", delete("p", "1000"))
-    assert tables.query("People").next is None
-
-
-def test_full_pages_that_use_up_the_result_end_without_a_continuation(people: Tables) -> None:
-    first = ask(people, SALES, limit=10)
-    second = people.query("People", parse(SALES), limit=10, start=first.next)
-    assert first.next == ("Sales", "010")
-    assert (len(second.entities), second.next) == (10, None)
-
-
-def test_pages_of_two_of_five_entities_are_two_two_one(tables: Tables) -> None:
-    for n in range(5):
-        tables.apply("People", insert("p", str(n)))
-    first = tables.query("People", limit=2)
-    second = tables.query("People", limit=2, start=first.next)
-    third = tables.query("People", limit=2, start=second.next)
-    assert [found(page) for page in (first, second, third)] == [["0", "1"], ["2", "3"], ["4"]]
-    assert third.next is None
 
 
 def test_a_page_of_no_entities_reads_nothing_and_ends_the_query(people: Tables) -> None:

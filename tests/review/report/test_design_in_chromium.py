@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from review.detailed import HOSTILE, reviewed
 from review.report.test_in_chromium import BEYOND, brightness
-from support.browser import WatchedPage, chromium
+from support.browser import WatchedPage
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns_review import Design, Field, Query, Shape, declare_set, read_design, review
 from tablepatterns_review.report import html
@@ -22,12 +22,6 @@ from tablepatterns_review.result import Walkthrough
 pytestmark = pytest.mark.browser
 DOCS = Path(__file__).parents[3] / "docs" / "reviews"
 MARKED = "rows => rows.map(row => [row.dataset.row, row.querySelector('.mark').textContent])"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from review.report.sample import clean, hostile, sample
-from support.browser import WatchedPage, chromium
+from support.browser import WatchedPage
 from tablepatterns_review.report import html
 
 pytestmark = pytest.mark.browser
@@ -41,12 +41,6 @@ class Shown(WatchedPage):
         self.width = width
         if width == PAPER:
             self.page.emulate_media(media="print")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

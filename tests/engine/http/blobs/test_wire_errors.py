@@ -73,38 +73,6 @@ def test_so_it_does_with_one_that_is_missing(wire: BlobWire, path: str, headers:
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "headers"),
-    [
-        ("/photos/b", {"x-ms-blob-type": "x"}),
-        ("/photos/b", {**BLOCK_BLOB, "if-modified-since": "yesterday"}),
-        ("/photos/b", {**BLOCK_BLOB, "x-ms-lease-id": "x"}),
-        ("/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Tepid"}),
-        ("/photos/b?comp=appendblock", {"x-ms-blob-condition-appendpos": "x"}),
-        ("/other?restype=container", {"x-ms-blob-public-access": "x"}),
-        ("/photos/b", {"x-ms-copy-source": f"{BASE}/photos?restype=container"}),
-    ],
-)
-def test_a_header_that_says_nothing_sensible_is_rejected(wire: BlobWire, path: str, headers: dict[str, str]) -> None:
-    assert wire.error("PUT", path, headers, b"x" if "append" in path else b"")[:2] == (400, "InvalidHeaderValue")
-
-
-def test_an_error_to_head_is_in_the_headers_alone(wire: BlobWire) -> None:
-    response = wire.send("HEAD", "/photos/missing")
-    assert (response.status, response.body) == (404, b"")
-    assert (response.headers["x-ms-error-code"], response.reason) == (
-        "BlobNotFound",
-        "The specified blob does not exist.",
-    )
-
-
-def test_what_was_not_modified_has_no_body(wire: BlobWire, engine: Engine) -> None:
-    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
-    response = wire.send("GET", "/photos/b", {"if-none-match": etag(engine)})
-    assert (response.status, response.body) == (304, b"")
-    assert response.headers["x-ms-error-code"] == "ConditionNotMet"
-
-
 @pytest.mark.parametrize("form", ["{}", '"{}"', '"0x1", "{}"', '"{}" , "0x1"'])
 def test_an_etag_may_stand_with_and_without_quotes_and_among_others(wire: BlobWire, engine: Engine, form: str) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
