@@ -83,11 +83,16 @@ def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
 
 def test_a_member_that_a_class_shares_with_sets_is_described_once() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["LogTail.**"])))
-    own, _, shared = shown.partition("As in [`EntitySet`]")
-    assert "`append(entity, …)`" in own
-    assert "insert_or_replace" not in own
-    assert "`insert_or_replace`" in shared
+    assert "`append(entity, …)`" in shown
+    assert "insert_or_replace" not in shown
+    assert "All members of [`EntitySet`](/api/sets.md#entityset)." in shown
     assert "insert_or_replace" not in {row[1] for row in api.MEMBERS.rows() if row[0] == "tablepatterns.LogTail"}
+
+
+def test_the_members_that_a_class_lacks_or_has_otherwise_are_named() -> None:
+    *_, shared = api.as_markdown(api.read_targets(["WideEntity.**"]))
+    assert shared.startswith("All other members of [`EntitySet`]")
+    assert shared.endswith(", except `create_table`, `drop_table`, `reconciler`, `process_intents`.")
 
 
 def test_the_members_of_a_set_are_in_a_table_on_its_page() -> None:

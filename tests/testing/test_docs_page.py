@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 
@@ -25,11 +24,6 @@ def test_the_examples_for_pytest_pass(pytester: pytest.Pytester, monkeypatch: py
         pytester.makepyfile(**{named[1] if named else f"test_example_{number}": example})
     result = pytester.runpytest_inprocess("-p", "pytest_tablepatterns", *STRICT)
     result.assert_outcomes(passed=TEXT.count("def test_"))
-
-
-def test_the_examples_for_the_console_pass() -> None:
-    assert ">>>" in TEXT
-    assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 
 def test_every_fault_is_explained() -> None:

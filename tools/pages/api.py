@@ -76,6 +76,9 @@ class Target:
             yield from (_method(self.value, name) for name in self.methods if name not in elsewhere)
 
 
+_MEMBERS_OF_SETS: Final = Target("tablepatterns", "EntitySet", "**")
+
+
 def read_targets(words: Iterable[str]) -> Iterator[Target]:
     """Yield what the words of a marker name."""
     module = "tablepatterns"
@@ -135,7 +138,10 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
         if same := target.undocumented:
             yield f"{_kind_of_members(value)}: {_listed(same)}."
         if shared := target.shared_with_sets:
-            yield f"As in [`EntitySet`](/api/sets.md#entityset): {_listed(shared)}."
+            lacking = [name for name in _MEMBERS_OF_SETS.methods if name not in target.methods]
+            without = f", except {_listed(lacking)}" if lacking else ""
+            others = "All" if len(shared) + len(lacking) == len(_MEMBERS_OF_SETS.methods) else "All other"
+            yield f"{others} members of [`EntitySet`](/api/sets.md#entityset){without}."
 
 
 def _listed(names: Iterable[str]) -> str:

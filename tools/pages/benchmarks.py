@@ -255,7 +255,25 @@ def _explored(rounds: Sequence[tuple[int, float]]) -> tuple[int, float]:
 
 
 def _environments() -> str:
-    facts: dict[str, Mapping[str, str]] = {
+    """Return what all parts were measured with."""
+    shared = "; ".join(f"{name} {value}" for name, value in _shared().items())
+    return f"{shared}. [When each part was measured, and the load of the machine]({_linked(ENVIRONMENTS)})."
+
+
+def _environment_rows() -> Iterator[tuple[str, ...]]:
+    """Yield the facts in which the parts differ."""
+    for part, facts in _facts().items():
+        yield from ((part, name, value) for name, value in facts.items() if name not in _shared())
+
+
+def _shared() -> Mapping[str, str]:
+    first, *others = _facts().values()
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def _facts() -> Mapping[str, Mapping[str, str]]:
+    """Return the environment of each part."""
+    return {
         "transactions and pages": _json("codec")["environment"],
         "single requests": _json("over_http")["environment"],
         "recipes": _json("calls")["environment"],
@@ -265,12 +283,6 @@ def _environments() -> str:
         "connecting": _json("startup")["environment"],
         "exploring": _json("explorer")["environment"],
     }
-    names = dict.fromkeys(name for each in facts.values() for name in each)
-    values = {name: [each.get(name, "") for each in facts.values()] for name in names}
-    shared = {name: found[0] for name, found in values.items() if len(set(found)) == 1}
-    rows = [(part, *(values[name][at] for name in names if name not in shared)) for at, part in enumerate(facts)]
-    common = "; ".join(f"{name} {value}" for name, value in shared.items())
-    return f"All: {common}.\n\n{table(('', *(name for name in names if name not in shared)), rows)}"
 
 
 @cache
@@ -306,7 +318,8 @@ RECIPES: Final = _file("recipes", ("SDK, ms", "Recipe, ms", "Recipe / SDK"), _re
 CALLS_ON_ENGINE: Final = _file(
     "engine", ("Recorded, ms", "Engine, ms", "Engine / recorded", "Azurite / engine"), _engine_rows
 )
-FILES: Final = (THROUGHPUT, OVER_HTTP, RECIPES, CALLS_ON_ENGINE)
+ENVIRONMENTS: Final = DataFile("docs/data/benchmarks-environment.tsv", ("Part", "Fact", "Value"), _environment_rows)
+FILES: Final = (THROUGHPUT, OVER_HTTP, RECIPES, CALLS_ON_ENGINE, ENVIRONMENTS)
 CHARTS: Final = tuple(
     Chart(f"docs/_static/benchmarks-{name}.svg", draw)
     for name, draw in (("throughput", throughput_chart), ("recipes", recipes_chart), ("engine", engine_chart))

@@ -257,8 +257,9 @@ def _legend(card: Box) -> Iterator[str]:
         label = f'<text class="name" x="{sample.x + sample.width / 2:g}" y="{sample.y + 26:g}">{name}</text>'
         yield f'<g class="{kind}">{_shape(sample, kind)}{label}</g>'
     lines = (("listed", "listed as related"), ("text", "mentioned"), ("remedy", "do this instead"))
-    for number, (style, words) in enumerate(lines):
-        x, y = card.x + 16 + number * 199, card.y + 86
+    # The first words are wider than a box
+    for left, (style, words) in zip((16, 238, 414), lines, strict=True):
+        x, y = card.x + left, card.y + 86
         yield _arrow(Arrow("", "", Point(x, y), Point(x + 48, y), False, style))
         yield f'<text class="words" x="{x + 58:g}" y="{y + 6:g}">{words}</text>'
     yield "</g>"

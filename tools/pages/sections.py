@@ -155,8 +155,8 @@ class Page:
             marks = [mark for mark in proof.marks if mark.recipe in known]
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
             yield (
-                f"[Explored](/guarantees.md) in {schedules:,} schedules: [guarantees](/data/guarantees.tsv),"
-                " [limits](/data/limits.tsv)."
+                f"[Explored](/guarantees.md) in {schedules:,} schedules, without a failure:"
+                " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
