@@ -353,7 +353,8 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     except ValueError as error:
         rule = f"the types are {', '.join(kind.value for kind in EdmType)}"
         raise BadProperty(name, explicit_property.edm_type, rule, "state one of them") from error
-    value, value_type = explicit_property.value, type(explicit_property.value)
+    value = explicit_property.value
+    value_type: type[Any] = value.__class__
     own_type = KINDS.get(value_type)
     if value_type is not _CONVERTED.get(kind) and (own_type is None or own_type.edm != kind.value):
         raise BadProperty(name, value, f"the value is not a {kind.value}", "convert it, or state its own type")

@@ -59,13 +59,15 @@ class Account(ABC):
 
     @abstractmethod
     def table(self, name: str) -> Table:
-        """Return one table, with methods that recipes await; no request is made. So do `queue` and `container`."""
+        """Return one table, with methods that recipes await; no request is made."""
 
     @abstractmethod
-    def queue(self, name: str) -> Queue: ...
+    def queue(self, name: str) -> Queue:
+        """Return one queue, with methods that recipes await; no request is made."""
 
     @abstractmethod
-    def container(self, name: str) -> Container: ...
+    def container(self, name: str) -> Container:
+        """Return one blob container, with methods that recipes await; no request is made."""
 
     @abstractmethod
     def now(self) -> datetime:
@@ -304,11 +306,14 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
         call = Arguments(function)
 
-        @located
         @functools.wraps(function)
         def start(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-            # An `async def` with a `yield` is declared as an iterator, and makes a generator
-            items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
+            try:
+                # An `async def` with a `yield` is declared as an iterator, and makes a generator
+                items: AsyncGenerator[T, None] = call((pattern, *args), kwargs)
+            except TablePatternsError as error:
+                error.locate(pattern.location)
+                raise
             return AsyncStream(pattern, function.__name__, items)
 
         self._function = start

@@ -144,7 +144,7 @@ def store_staff(storage: Any, count: int, partitions: int = 40, **options: Any) 
 def served(monkeypatch: Any, engine: Engine | None = None) -> Iterator[Engine]:
     """Serve an engine whose connection string is in the environment of this process and of its workers."""
     # What workers have loaded in this process is on the account of an earlier test
-    workers._loaded.cache_clear()
+    workers._load_source.cache_clear()
     engine = engine or Engine()
     with serving(engine) as connection_string:
         monkeypatch.setenv(CONNECTION_VARIABLE, connection_string)

@@ -403,7 +403,6 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 
 def join_steps(before: Step, step: Step) -> Step | None:
-    """Return one step with the effect of two on the same row; None if they cancel each other out."""
     from .pending import combine_operations
 
     operation = combine_operations(before.operation, step.operation)

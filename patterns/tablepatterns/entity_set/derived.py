@@ -453,8 +453,6 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
     """
     old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
     new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
-    if old is None and new is None:
-        return []
     if old and new and keys_of(old) == keys_of(new):
         if old == new and same_value(old, new):
             return []

@@ -101,11 +101,7 @@ Assumed: TypeAlias = Mapping[Trace, Entity | None]
 
 
 class Intents:
-    """The intents of a set with derived data outside the primary's partition, and the `Handler` that processes them.
-
-    :param queue: the name of the queue; None for that of the table with `-intents`
-    :param seconds: the seconds that a message stays hidden after it is sent or renewed
-    """
+    """The intents of a set with derived data outside the primary's partition, and the `Handler` that processes them."""
 
     def __init__(
         self, account: Account, rows: DerivedRows, derived: Iterable[Derived], queue: str | None, seconds: int
@@ -284,7 +280,7 @@ class Intents:
             # What the writer knows is true for the first attempt only: after a lost race, rows are read
             assumed_rows = known_rows.copy()
             known_rows.clear()
-            passed_rows = self._expected_traces(current) if len(current) > 1 else ()
+            passed_rows = self._expected_traces(current) if len(current) > 1 else set[Trace]()
             for claim, primary in current:
                 await self._repair(lease, claim, intent, primary, assumed_rows, passed_rows)
             # Another writer may have changed an entity, and updated its rows, after it was read above. Then a row was
@@ -308,13 +304,7 @@ class Intents:
         }
 
     async def _repair(
-        self,
-        lease: Lease,
-        claim: Claim,
-        intent: UUID,
-        primary: Primary,
-        assumed_rows: Assumed,
-        passed_rows: Collection[Trace] = (),
+        self, lease: Lease, claim: Claim, intent: UUID, primary: Primary, assumed_rows: Assumed, passed_rows: set[Trace]
     ) -> None:
         """Update each row: insert new rows before deleting old ones, so that readers always find one of the two.
 
@@ -388,8 +378,7 @@ class SentIntents:
         """
         claims = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
-            claim = intents.claim(change)
-            if claim is not None:
+            if (claim := intents.claim(change)) is not None:
                 claims[intents].append((claim, change))
         try:
             for intents, own_claims in claims.items():
@@ -409,8 +398,7 @@ class SentIntents:
             self._sent.append(sent_intent)
             for claim in share:
                 for trace in sent_intent.new(claim):
-                    row = await intents.reserve(trace, changes[claim.row], sent_intent, self._retry_for)
-                    if row is not None:
+                    if row := await intents.reserve(trace, changes[claim.row], sent_intent, self._retry_for):
                         sent_intent.reserved[trace] = row
 
     async def withdraw(self) -> None:

@@ -145,8 +145,7 @@ class Mappings:
             for name in sorted(set(mapping.fields).intersection(key.fields)):
                 rule = "it is a field of the primary key, which is stored unchanged"
                 raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or use others in the key")
-        orders = [mapping.order for mapping in ordered_mappings]
-        if len(set(orders)) < len(orders):
+        if len({mapping.order for mapping in ordered_mappings}) < len(ordered_mappings):
             names = [mapping.name for mapping in ordered_mappings]
             raise BadDesign("mappings", names, "a set has only one mapping of each kind", "give all its fields to one")
         return cls(account, table, key, ordered_mappings)

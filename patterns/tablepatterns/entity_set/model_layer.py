@@ -207,8 +207,10 @@ class ModelLayer(SetHooks[M]):
         return replace(self.entities._plan_change(entity, fields), convert=adapter.instance_of)
 
     def _plan_removal(self, instance: Any) -> Write[M]:
-        write = self.entities._plan_removal(self.adapter.remembered_entity(instance))
-        return replace(write, convert=lambda entity: instance)
+        def unchanged(_: Entity) -> Any:
+            return instance
+
+        return replace(self.entities._plan_removal(self.adapter.remembered_entity(instance)), convert=unchanged)
 
     def _plan_rename(self, instance: Any, fields: Fields) -> tuple[Write[M], Write[M]]:
         entity = self.adapter.remembered_entity(instance)

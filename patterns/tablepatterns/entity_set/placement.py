@@ -88,9 +88,7 @@ class RowStore(RowReader, Protocol):
     @property
     def name(self) -> str: ...
 
-    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
-        """Read one page of rows, in the order of their keys."""
-        ...
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]: ...
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Carry out writes on condition of the rows' ETags."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from .. import limits
 from ..entity import Entity
@@ -17,7 +17,7 @@ from ..key.ranges import Between, Prefix
 from ..retry import Overtaken
 from ..sdk.page_token import PageQuery, Position
 from ..sdk.table import Page, Table
-from .derived import RowLayout
+from .derived import Fields, RowLayout
 
 T = TypeVar("T")
 
@@ -33,17 +33,12 @@ class Question:
 
     @classmethod
     def of(
-        cls,
-        shape: RowLayout,
-        where: Filter | None,
-        select: Sequence[str] | None,
-        fields: Mapping[str, Any],
-        allow: QueryClass,
+        cls, shape: RowLayout, where: Filter | None, select: Sequence[str] | None, fields: Fields, allow: QueryClass
     ) -> Question:
-        """Return the query for rows with the layout `shape` in the range that `fields` describe."""
         keys = shape.key.range(fields)
-        own_where = None if where is None else condition(shape, where, fields)
-        return cls(shape, conditional_range(keys, own_where, allow), shape.selected(select))
+        if where is None:
+            return cls(shape, range_filter(keys), shape.selected(select))
+        return cls(shape, conditional_range(keys, condition(shape, where, fields), allow), shape.selected(select))
 
 
 def range_filter(keys: KeyRange) -> Filter:
@@ -74,7 +69,7 @@ def conditional_range(keys: KeyRange, where: Filter | None, allow: QueryClass) -
     return bounds & where
 
 
-def condition(shape: RowLayout, where: Filter, fields: Mapping[str, Any]) -> Filter:
+def condition(shape: RowLayout, where: Filter, fields: Fields) -> Filter:
     """Return a condition on the entities of a range as one on its rows."""
     for name in sorted({comparison.name for comparison in comparisons(where)}):
         if name in shape.key.fields:

@@ -9,7 +9,6 @@ from functools import partial
 from math import inf, isfinite
 from typing import Any
 
-from ..argument_types import check_has_run
 from ..entity_set.derived import keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import as_stored, primary_layout, rows_filter
@@ -98,9 +97,8 @@ async def count(
     readers = [SelectedRows(entity_set.table, matching, layout.selected(sum_of))]
     call = partial(count, where=where, sum_of=sum_of, by_partition=by_partition)
 
-    def report_rounded(report: Counts) -> None:
-        if progress is not None:
-            check_has_run("progress", progress(_round_sums(report)))
+    def report_rounded(report: Counts) -> Any:
+        return None if progress is None else progress(_round_sums(report))
 
     return _round_sums(await Walk(name, readers, count_page, Counts()).run(pool, resume, report_rounded, workers, call))
 

@@ -85,7 +85,6 @@ class Inspector:
         self._derived = derived
 
     def entities(self, page: Iterable[Entity]) -> dict[Keys, Primary]:
-        """Return the entities whose primary rows are among these rows, by their keys."""
         primaries = [self._rows.primary_of(row) for row in page if self._rows.is_primary(row)]
         return {primary.row: primary for primary in primaries if self._rows.can_derive(self._derived, primary)}
 

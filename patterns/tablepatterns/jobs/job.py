@@ -54,12 +54,11 @@ def job(function: Callable[Concatenate[EntitySet[Account, Any], P], Coroutine[An
 
     @functools.wraps(function)
     def call(pattern: AnySet[Account], /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        entity_set: Any = pattern if isinstance(pattern, EntitySet) else getattr(pattern, "entity_set", pattern)
+        entity_set = cast("EntitySet[Account, Any]", getattr(pattern, "entity_set", pattern))
         if not isinstance(entity_set, EntitySet):
             # It raises the error for a wrong first argument
             checked_call((entity_set, *args), kwargs)
-        own = cast("EntitySet[Account, Any]", entity_set)
-        work = located(bound_async(own), args, kwargs)
-        return finish(work) if is_sync(own.account) else work
+        work = located(bound_async(entity_set), args, kwargs)
+        return finish(work) if is_sync(entity_set.account) else work
 
     return cast("Job[P, T]", call)

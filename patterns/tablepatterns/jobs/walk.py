@@ -37,12 +37,9 @@ class WalkReport:
 
     def __add__(self, following: Self) -> Self:
         """Return the report of both: counts are added, lists are joined, and a token is the later one."""
-        report: Any = self
-        sums: dict[str, Any] = {field.name: getattr(following, field.name) for field in fields(report)}
-        for name, value in sums.items():
-            if name != "token":
-                sums[name] = getattr(self, name) + value
-        total: Self = replace(report, **sums)
+        last: Any = following
+        names = [field.name for field in fields(last) if field.name != "token"]
+        total: Self = replace(last, **{name: getattr(self, name) + getattr(last, name) for name in names})
         return total
 
 
@@ -125,7 +122,6 @@ class RangeWalk(ABC, Generic[ReportT]):
     A description without state: its pages may be processed in any order, and again after a crash.
 
     :param name: what the walk does and on which set; its tokens are valid only for a walk of the same name
-    :param nothing: what to add reports to
     """
 
     name: str

@@ -125,9 +125,7 @@ class Workers:
 class OneRange(Workers):
     """The part of a job that a worker does: one range.
 
-    :param name: the name of the work
     :param left: the ranges that are left when time is up
-    :param report: the report on what was done
     """
 
     def __init__(self, name: str, rows: RowRange, seconds: float) -> None:
@@ -231,7 +229,6 @@ def _one_process() -> Executor:
 class Run:
     """One run of a job: ranges wait, are worked on, are given back, or fail.
 
-    :param call: does the work in another process; needed if the workers have a source
     :param on_done: called after each task with its range, its report, and all ranges that are not done
     """
 

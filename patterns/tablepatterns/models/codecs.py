@@ -13,16 +13,7 @@ from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_or
 from ..entity import as_json
 from ..errors import BadDesign, BadProperty
 from .annotations import check_whole, declared_fields
-from .scalar_codecs import (
-    OF_PYDANTIC,
-    SCALARS,
-    Codec,
-    EnumCodec,
-    LiteralCodec,
-    SecretCodec,
-    TextCodec,
-    TypeMismatch,
-)
+from .scalar_codecs import OF_PYDANTIC, SCALARS, Codec, EnumCodec, LiteralCodec, SecretCodec, TextCodec, TypeMismatch
 
 
 class OptionalOf(Codec):

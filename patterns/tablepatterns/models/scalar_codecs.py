@@ -293,8 +293,6 @@ class DecimalCodec(Codec):
 
 
 class EnumCodec(Codec):
-    """An enum member, stored by its value."""
-
     is_sorted = False
 
     def __init__(self, kind: type[Enum]) -> None:
@@ -305,8 +303,7 @@ class EnumCodec(Codec):
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
             raise self.mismatch(value, f"use one of {self.name}'s members")
-        member_value: object = value.value
-        return member_value
+        return value.value
 
     def decode(self, stored: object) -> object:
         try:
