@@ -37,9 +37,9 @@ from tablepatterns import (
     WideEntity,
     Worker,
 )
-from tablepatterns.recipes.rekey.dual_writer import RekeyStatus
 from tablepatterns.recipes.rekey.entities import RekeyedEntities
 from tablepatterns.recipes.rekey.mirror import RekeyReport
+from tablepatterns.recipes.rekey.rekey import RekeyStatus
 from tablepatterns.recipes.worker import Report
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -11,9 +11,9 @@ import typer
 
 from ..figures import count, counted
 from ..recipe import bound_async
-from ..recipes.rekey.dual_writer import Phase, RekeyStatus
+from ..recipes.rekey.dual_writer import Phase
 from ..recipes.rekey.mirror import Difference, RekeyReport
-from ..recipes.rekey.rekey import Rekey
+from ..recipes.rekey.rekey import Rekey, RekeyStatus
 from .declared import load, run
 from .maintenance import first_lines
 from .output import FAILED, DryRun, Result, Yes, command, confirm, new_app

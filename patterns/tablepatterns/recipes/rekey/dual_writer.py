@@ -114,31 +114,6 @@ class State:
         return None if self.row is None else self.row.etag
 
 
-@dataclass(frozen=True)
-class RekeyStatus:
-    """The state of a move to new keys.
-
-    :param phase: the phase
-    :param is_verified: whether the copy is verified, and each write since has its copy
-    :param primary: the name of the primary table
-    :param copy: the name of the table of the copies; None once the move is committed
-    :param waiting: how many messages there are: changes in progress, or left to a worker
-    :param poison: how many messages could not be processed
-    :param left: once the move is committed, how many entities the old table still has, 1,000 at most, for `clean_up`
-    :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
-        use the new set without the move
-    """
-
-    phase: Phase
-    is_verified: bool
-    primary: str
-    copy: str | None
-    waiting: int
-    poison: int
-    left: int = 0
-    fenced_until: datetime | None = None
-
-
 class Timing(NamedTuple):
     """The parameters of a `Rekey` that are seconds."""
 

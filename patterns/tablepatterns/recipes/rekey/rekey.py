@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, cast
 from uuid import uuid4
@@ -27,13 +28,38 @@ from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity
-from .dual_writer import DualWriter, Phase, RekeyStatus, State, Timing, is_same_table
+from .dual_writer import DualWriter, Phase, State, Timing, is_same_table
 from .entities import RekeyedEntities
 from .fence import fenced_table
 from .mirror import Claim, Difference, RekeyProgress, RekeyReport, Verification
 
 _BATCH = 100
 """How many entities a message of the copier names."""
+
+
+@dataclass(frozen=True)
+class RekeyStatus:
+    """The state of a move to new keys.
+
+    :param phase: the phase
+    :param is_verified: whether the copy is verified, and each write since has its copy
+    :param primary: the name of the primary table
+    :param copy: the name of the table of the copies; None once the move is committed
+    :param waiting: how many messages there are: changes in progress, or left to a worker
+    :param poison: how many messages could not be processed
+    :param left: once the move is committed, how many entities the old table still has, 1,000 at most, for `clean_up`
+    :param fenced_until: once the move is committed, until when tombstones are needed; run `clean_up` after it, and then
+        use the new set without the move
+    """
+
+    phase: Phase
+    is_verified: bool
+    primary: str
+    copy: str | None
+    waiting: int
+    poison: int
+    left: int = 0
+    fenced_until: datetime | None = None
 
 
 class Rekey(Pattern[Account_co], Generic[Account_co, E]):
