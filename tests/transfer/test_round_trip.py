@@ -18,7 +18,7 @@ from tablepatterns import Entity, Int64, Ticks, connect
 from tablepatterns.entity import same_value
 from tablepatterns.recipe import as_async, finish
 from tablepatterns.sdk.operation import Operation
-from tablepatterns_transfer import TableTransfer, compare_exports, lines, parquet
+from tablepatterns_transfer import TableTransfer, arrow, compare_exports, lines
 
 FORMATS: list[Any] = [
     {"format": "jsonl"},
@@ -72,14 +72,14 @@ def test_every_entity_is_restored_exactly(file_format: Any, rows: list[dict[str,
 def test_later_rows_and_many_names_are_restored_exactly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, most: int
 ) -> None:
-    monkeypatch.setattr(parquet, "_ROWS_OF_A_GROUP", group)
-    monkeypatch.setattr(parquet, "_MOST_COLUMNS", most)
+    monkeypatch.setattr(arrow, "_ROWS_OF_A_GROUP", group)
+    monkeypatch.setattr(arrow, "_MOST_COLUMNS", most)
     rows = [Entity({**row, f"Only{number}": number}) for number, row in enumerate([*EXACT, *EXACT])]
-    writer = parquet.ParquetWriter(tmp_path / "rows.parquet")
+    writer = arrow.ParquetWriter(tmp_path / "rows.parquet")
     for start in range(0, len(rows), 2):
         writer.write(rows[start : start + 2])
     writer.close()
-    for row, stored_row in zip(rows, parquet.read_parquet(tmp_path / "rows.parquet"), strict=True):
+    for row, stored_row in zip(rows, arrow.read_parquet(tmp_path / "rows.parquet"), strict=True):
         assert same_value(row, stored_row), (row, stored_row)
 
 
@@ -112,13 +112,13 @@ def test_parquet_is_read_without_the_library(tmp_path: Path) -> None:
 
 
 def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet.arrow.cache_clear()
+    arrow.arrow.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     storage = connect()
     storage.tables.create_table("Source").create_entity({"PartitionKey": "p", "RowKey": "r"})
     with pytest.raises(ModuleNotFoundError, match=r"Parquet needs pyarrow: pip install '.\[parquet\]'"):
         TableTransfer(storage, "Source").export(tmp_path / "export", format="parquet")
-    parquet.arrow.cache_clear()
+    arrow.arrow.cache_clear()
 
 
 @pytest.mark.zstd
