@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from tablepatterns.argument_types import checked
 from tablepatterns.entity import Entity, identify, typed
-from tablepatterns.entity_set.calls import SetCalls
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import (
     as_stored,
@@ -84,17 +83,15 @@ class TableTransfer(Pattern[Account_co]):
 
     :param account: the account of the table
     :param table: its name; or a set, to export, import and compare its entities with the fields of their keys, and
-        without derived rows, which an import creates again
+        without derived rows, which an import creates again. Of period tables, pass the set of a period, as in
+        `logins.of(moment)`; of a `Rekey`, its `old_set` or `new_set`
     :raises BadDesign: the account does not return rows in the order of their keys, such as on Cosmos DB
 
     Guide: tables, entities, properties.
     """
 
     @checked
-    def __init__(self, account: Account_co, table: str | SetCalls[Account_co, Any]) -> None:
-        if not isinstance(table, (str, EntitySet)):
-            hint = "pass the set of a period, as in logins.of(moment), one of the two of a Rekey, or a table's name"
-            raise BadInput("table", table, "an export is of one table or one EntitySet", hint)
+    def __init__(self, account: Account_co, table: str | EntitySet[Account_co, Any]) -> None:
         super().__init__(account)
         check_key_order(account, "an export is")
         self.entity_set: Any = None if isinstance(table, str) else table.without_model()

@@ -53,7 +53,12 @@ async def _states(patterns: Mapping[str, Pattern[Any]]) -> dict[str, dict[str, A
 
 async def _state(pattern: Any) -> dict[str, Any]:
     if issubclass(type(pattern), EntitySet):
-        return await _state_of_set(pattern)
+        is_eventual = any(kind.is_eventual for kind in pattern.derived)
+        queue = pattern.reconciler().queue if is_eventual else None
+        return {
+            "derived": [{"name": kind.name, "is_eventual": kind.is_eventual} for kind in pattern.derived],
+            "intents": {queue: await _queue(pattern.account, queue)} if queue else {},
+        }
     if issubclass(type(pattern), Worker):
         queues = {queue: await _queue(pattern.account, queue) for queue in pattern.queues}
         for queue, state in queues.items():
@@ -69,14 +74,6 @@ async def _state(pattern: Any) -> dict[str, Any]:
             "poison": state.poison,
         }
     return {"expired_periods": None if pattern.retention is None else len(await pattern.expired())}
-
-
-async def _state_of_set(entities: EntitySet[Any]) -> dict[str, Any]:
-    derived = [{"name": kind.name, "is_eventual": kind.is_eventual} for kind in entities.derived]
-    is_eventual = any(kind.is_eventual for kind in entities.derived)
-    queue = entities.reconciler().queue if is_eventual else None
-    intents = {queue: await _queue(entities.account, queue)} if queue else {}
-    return {"derived": derived, "intents": intents}
 
 
 async def _queue(account: Account, name: str) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
 
 def _read_layout_of(row: Row) -> _ReadLayout:
     types = tuple(name for name in row if name.endswith(_TYPE))
-    names = [name for name in row if not _is_metadata(name)]
+    names = [name for name in row if not (name.startswith("odata.") or name.endswith(_TYPE) or name == "Timestamp")]
     # A property that the service does not have, but was asked for, is null
     names = [name for name in names if row[name] is not None or row.get(name + _TYPE, _TEXT) not in _AS_THEY_ARE]
     # The SDK puts the keys first
@@ -171,10 +171,6 @@ def _read_layout_of(row: Row) -> _ReadLayout:
         tuple((name, convert) for name, convert in converted if convert is not None),
         stated.get(WRITE_ID) == "Edm.Binary",
     )
-
-
-def _is_metadata(name: str) -> bool:
-    return name.startswith("odata.") or name.endswith(_TYPE) or name == "Timestamp"
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Row], tuple[Any, ...]]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import NoneType
 from typing import NamedTuple
 
 from ..entity import Entity
@@ -51,20 +52,15 @@ class Position:
         """Return the position that `text` wrote for the same query; BadToken for any other text."""
         try:
             text = base64.b64decode(token, altchars=b"-_", validate=True)
-            version, query, *keys = json.loads(text)
-            partition_key, row_key = (None if key is None else _text(key) for key in keys)
+            version, query, partition_key, row_key = json.loads(text)
+            if not {type(partition_key), type(row_key)} <= {str, NoneType}:
+                raise TypeError("a part of a position is text")
         except (TypeError, ValueError, RecursionError) as error:
             raise BadToken("token", token, "it is not a token of this library", "start without one") from error
         if version != _VERSION or query != _query(table, where):
             rule = "a token continues the query it came from: the same table, the same filter"
             raise BadToken("token", token, rule, "start without one, or repeat the first query")
         return cls(partition_key, row_key)
-
-
-def _text(key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError("a part of a position is text")
-    return key
 
 
 def _query(table: str, where: Filter | None) -> str:

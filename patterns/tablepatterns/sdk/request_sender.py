@@ -106,10 +106,12 @@ class RequestSender:
             if error.response is None:
                 raise
             response = PipelineResponse(request.http_request, error.response, context)
-        content = await settled(_content(response.http_response)) if prepared.is_streamed else b""
+        answer, content = response.http_response, b""
+        if prepared.is_streamed:
+            content = await settled(answer.read() if hasattr(answer, "read") else answer.body())
         result = prepared.read(response, content)
         if result is None:
-            return await self._by_sdk(prepared, response.http_response)
+            return await self._by_sdk(prepared, answer)
         if isinstance(result, Exception):
             raise result
         return result
@@ -129,10 +131,6 @@ class EntryPolicy(HTTPPolicy[Any, Any]):
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         """Reject a request that a method of the client made: only requests of the library pass."""
         raise NotImplementedError(f"{request.http_request.method} {request.http_request.url}")
-
-
-def _content(response: Any) -> Any:
-    return response.read() if hasattr(response, "read") else response.body()
 
 
 class _Replay(HttpTransport[Any, Any]):
