@@ -305,8 +305,9 @@ def _flat(requests: Iterable[Any]) -> Iterator[Any]:
 def _observations(outer: _Reply, replies: Sequence[_Reply]) -> Iterator[Any]:
     """Call the policies of the parts with each part; yield their results."""
     info = getattr(outer.request, "multipart_mixed_info", None)
-    unchanged: Any = SansIOHTTPPolicy.on_response
-    policies = [policy for policy in (info[1] if info else ()) if type(policy).on_response is not unchanged]
+    base: type[SansIOHTTPPolicy[Any, Any]] = SansIOHTTPPolicy
+    of_parts: Iterable[SansIOHTTPPolicy[Any, Any]] = info[1] if info else ()
+    policies = [policy for policy in of_parts if type(policy).on_response is not base.on_response]
     for reply in replies if policies else ():
         context = PipelineContext(None)
         request = PipelineRequest(reply.request, context)

@@ -315,7 +315,7 @@ def take_snapshot(call: BlobCall) -> Response:
 def delete_blob(call: BlobCall) -> Response:
     call.begin("DeleteBlob", DELETE)
     headers, snapshot = call.request.headers, call.snapshot
-    snapshots = read_header(headers, _SNAPSHOTS, _SNAPSHOT_WORDS.__getitem__)
+    snapshots: Snapshots | None = read_header(headers, _SNAPSHOTS, _SNAPSHOT_WORDS.__getitem__)
     if snapshots and snapshot:
         raise invalid_parameter("snapshot", call.address.query["snapshot"], _ROOT_ONLY)
     call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=snapshots)
