@@ -74,7 +74,7 @@ def test_a_class_is_on_the_page_of_its_kind(kind: str) -> None:
 def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["Key.*", "tablepatterns.jobs:", "verify"])))
     assert "### `Key`" in shown
-    assert "[Members](/data/members.tsv): `partition_template`, `row_template`, `format(fields)`, " in shown
+    assert "[Members](/data/members.tsv): `format(fields)`, `keys_of(entity)`, " in shown
     [of_format] = [row for row in api.MEMBERS.rows() if row[:2] == ("tablepatterns.Key", "format(fields)")]
     assert of_format[3] == "BadKey"
     assert "`verify(entity_set" in shown

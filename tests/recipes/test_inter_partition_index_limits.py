@@ -65,7 +65,7 @@ def test_without_reading_the_primary_again_a_late_copy_stays(monkeypatch: pytest
     async def repair_once(self: Intents, lease: Lease, intent: Intent, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
-            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
+            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows, set())
 
     monkeypatch.setattr(Intents, "reconcile_all", repair_once)
     with pytest.raises(Counterexample, match="final check failed"):

@@ -25,7 +25,6 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns_review import DeclaredSet, Field, Query, Reviewed, Write, review
-from tablepatterns_review.capacity.hot_partitions import via_of
 from tablepatterns_review.design.writes import moves_away, touched
 from tablepatterns_review.result import Consistency
 from tablepatterns_review.rules.usage import REPLICATED
@@ -167,7 +166,7 @@ def check_table(result: Reviewed) -> None:
     findings = [finding for first in result.findings for finding in (first, *first.resolves)]
     assert {finding.subject for finding in findings if finding.rule == "stale-read"} <= mentioned
     for call in result.measured:
-        via = via_of(call.of, call)
+        via = call.derived
         if isinstance(call.access, Query) and via is not None and call.rejected is None:
             writes = [write for write in call.of.writes if via in touched(call.of, write)]
             is_late = any(via.is_eventual or moves_away(call.of, write) for write in writes)

@@ -109,7 +109,7 @@ def without_a_last_look() -> object:
     async def repair_once(self: Intents, lease: Any, intent: Any, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
-            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
+            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows, set())
 
     def make(world: World) -> Actors:
         return dict(zip(("ann", "bob"), staff.a_move_and_a_delete(world), strict=True))

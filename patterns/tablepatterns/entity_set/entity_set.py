@@ -247,7 +247,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         self, where: Filter | None, allow: QueryClass, select: Sequence[str] | None
     ) -> AsyncGenerator[E, None]:
         where = self._rows_filter(where, allow)
-        stored_names = self._primary.selected(self._stored(select))
+        stored_names = self._primary.selected(None if select is None else self._stored(select))
         async for row in self.table.query(where, select=stored_names):
             if (entity := self._primary.decode(row)) is not None:
                 yield await self._read(entity, self._primary, select)
@@ -352,10 +352,10 @@ class EntitySet(SetCalls[Account_co, E, K]):
         if where is not None:
             self._mappings.check_filter(where)
         shape = self._primary if via is None else self._shape(via)
-        return Question.of(shape, where, self._stored(select), fields, allow)
+        return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
-    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
-        if select is None or not self._mappings.mappings:
+    def _stored(self, select: Sequence[str]) -> Sequence[str]:
+        if not self._mappings.mappings:
             return select
         # Mappings decode for the place of the primary row, also when a copy is read
         return tuple(dict.fromkeys((*self._mappings.stored(select), *self.key.fields)))

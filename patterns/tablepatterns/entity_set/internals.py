@@ -135,7 +135,7 @@ def with_table(entity_set: EntitySet[Account_co], table: Table) -> EntitySet[Acc
 
 def selected_properties(entity_set: EntitySet[Any, Any], names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the properties of primary rows to select for these fields of entities; None for all."""
-    return entity_set._primary.selected(entity_set._stored(names))
+    return entity_set._primary.selected(None if names is None else entity_set._stored(names))
 
 
 async def entity_of(entity_set: EntitySet[Account], row: Entity, select: Sequence[str] | None = None) -> Entity | None:

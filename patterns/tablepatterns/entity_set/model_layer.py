@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..entity import Entity
 from ..errors import BadInput
 from ..filters import Filter, QueryClass
-from ..models.annotations import StoredBy, annotated, stored_names
+from ..models.annotations import StoredBy, field_annotations, stored_names
 from ..models.options import OneOf
 from ..recipe import WrappedItems
 from ..sdk.table import Page, Table
@@ -260,7 +260,7 @@ def as_declared(
         reduce(lambda mapping, model_class: mapping.of_model(model_class), classes, mapping) for mapping in mappings
     ]
     missing = defaultdict[type[StoredBy], dict[str, StoredBy]](dict)
-    for name, annotation in (pair for model_class in classes for pair in annotated(model_class, StoredBy).items()):
+    for name, annotation in (pair for model_class in classes for pair in field_annotations(model_class, StoredBy)):
         if not any(mapping.declared_by is type(annotation) and name in mapping.fields for mapping in model_mappings):
             missing[type(annotation)][name] = annotation
     more = [next(iter(fields.values())).mapping(table.name, list(fields)) for fields in missing.values()]

@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from ..entity import Entity
-from ..entity_set.derived import TOMBSTONE, Keys, keys_of
+from ..entity_set.derived import TOMBSTONE, Derived, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows, entity_of
 from ..entity_set.shared_rows import Totals
 from ..errors import BadInput, BadKey, EntityNotFound, TablePatternsError, UnrecognizedEntity, message_of
+from ..key import Key
 from ..rate_limit import Pool
 from ..recipe import Account, declared_rows
 from ..retry import RETRY_FOR, check_retry_for
@@ -152,11 +153,8 @@ async def check_rows(
 
     def is_known(row: Entity) -> bool:
         """Whether it is a row of derived data, or of another set that the connection declares."""
-        return declared.kind_of(primaries.name, *keys_of(row)) is not None or any(
-            kind.primary_keys_of(rows.key, row) is not None
-            or (isinstance(kind, Totals) and kind.layout.matches(*keys_of(row)))
-            for kind in derived
-        )
+        is_declared = declared.kind_of(primaries.name, *keys_of(row)) is not None
+        return is_declared or any(_is_row_of(kind, rows.key, row) for kind in derived)
 
     async def check_row(row: Entity) -> RowCheck:
         keys = keys_of(row)
@@ -186,3 +184,8 @@ async def check_rows(
 
     walk = Walk(walk_name("check", rows), [primaries], check_page, RowCheck())
     return await walk.run(pool, resume, progress, workers, partial(check_rows, max_concurrency=max_concurrency))
+
+
+def _is_row_of(derived: Derived, key: Key, row: Entity) -> bool:
+    is_of_totals = isinstance(derived, Totals) and derived.layout.matches(*keys_of(row))
+    return is_of_totals or derived.primary_keys_of(key, row) is not None

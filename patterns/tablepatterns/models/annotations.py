@@ -6,7 +6,7 @@ The class is a dataclass, or of pydantic or attrs, neither of which is imported 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -84,10 +84,17 @@ def field_types(model: type[Any]) -> dict[str, Any]:
         raise BadDesign("type", model, rule, "define and import them at module level") from error
 
 
+def field_annotations(model: type[Any], kind: type[T]) -> Iterator[tuple[str, T]]:
+    """Yield each annotation of a field that is some kind of object, with the field; it may have several."""
+    for name, hint in field_types(model).items():
+        for annotation in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+            if isinstance(annotation, kind):
+                yield name, annotation
+
+
 def annotated(model: type[Any], kind: type[T]) -> Mapping[str, T]:
     """Return the fields of a class that are annotated with some kind of object, each with the object."""
-    hints = [(name, hint) for name, hint in field_types(model).items() if get_origin(hint) is Annotated]
-    return {name: part for name, hint in hints for part in get_args(hint)[1:] if isinstance(part, kind)}
+    return dict(field_annotations(model, kind))
 
 
 def stored_names(model: type[Any]) -> Mapping[str, str]:
@@ -117,11 +124,7 @@ def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
     if not isinstance(record_class, type):
         return None
     if dataclasses.is_dataclass(record_class):
-        return [
-            DeclaredField(field.name, field.name, not field.default is field.default_factory is dataclasses.MISSING)
-            for field in dataclasses.fields(record_class)
-            if field.init
-        ]
+        return [_of_dataclass(field) for field in dataclasses.fields(record_class) if field.init]
     if "__attrs_attrs__" in record_class.__dict__:
         # NOTHING of attrs, which is not imported here, is of the class _Nothing
         return [
@@ -135,6 +138,11 @@ def declared_fields(record_class: type[Any]) -> Sequence[DeclaredField] | None:
             raise BadDesign("type", record_class.__name__, rule, 'declare them, or use extra="forbid"')
         return [_of_pydantic(name, field) for name, field in record_class.model_fields.items()]
     return None
+
+
+def _of_dataclass(field: dataclasses.Field[Any]) -> DeclaredField:
+    has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    return DeclaredField(field.name, field.name, has_default)
 
 
 def _of_pydantic(name: str, field: Any) -> DeclaredField:

@@ -296,9 +296,7 @@ class Relocation:
             await self.leave(source)
         except Overtaken:
             if is_new:
-                # Another attempt had completed the move, or the entity has changed
-                with suppress(EntityChanged, EntityNotFound):
-                    await self.entities.delete(copy)
+                await self._take_back(copy)
             raise
         return await self.arrive(copy)
 
@@ -345,6 +343,11 @@ class Relocation:
         with suppress(EntityNotFound):
             return await self._replaced(copy)
         raise Overtaken
+
+    async def _take_back(self, copy: Entity) -> None:
+        """Delete a copy that was inserted after another attempt had completed the move, or before a change."""
+        with suppress(EntityChanged, EntityNotFound):
+            await self.entities.delete(copy)
 
     async def _give_up(self, source: Entity) -> None:
         del source[MOVING_TO]

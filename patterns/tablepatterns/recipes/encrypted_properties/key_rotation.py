@@ -94,14 +94,17 @@ class KeyRotation(Pattern[Account_co]):
     ) -> RotationProgress:
         """Read all entities, and re-encrypt those that are not current.
 
+        :param resume: the token of an interrupted rotation
+        :param progress: called after each page of the table, with a token that resumes from there
         :param max_per_second: how many entities to rewrite a second, evenly spaced; None for no limit
+        :param retry_for: the seconds to keep retrying an entity while others write it
+        :param workers: how many ranges of keys to work on at a time, in this process; or `Workers`, whose source
+            returns the set
         :raises BadInput: `max_per_second` is not above zero
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises TooMuchContention: another writer was faster during every attempt
         :raises BadToken: the token is not of a rotation of this set
-
-        The other parameters are those of `tablepatterns.jobs.backfill`.
         """
         check_retry_for(retry_for)
         pool, rows = Pool(self.account, max_per_second, self.max_concurrency), self._rows

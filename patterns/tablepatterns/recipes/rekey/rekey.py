@@ -166,10 +166,11 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         Cost: for 100 entities without a copy 203 table + 2 queue transactions, equivalent to 225 table operations; a
         third more for those that have one.
 
+        :param retry_for: the seconds to keep retrying an entity while others write it
         :raises BadInput: the new table is the primary one already, or a number is not above zero
         :raises BadToken: the token is of other work
 
-        The parameters are those of `tablepatterns.jobs.backfill`.
+        The other parameters are those of `tablepatterns.jobs.backfill`.
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         check_retry_for(retry_for)
