@@ -285,7 +285,6 @@ class Rejects:
         self.count = 0
 
     def add(self, row: ForeignRow, error: str) -> None:
-        """Append a row, with its number and the error."""
         self.count += 1
         if self._path is not None:
             line = json.dumps({"number": row.number, "row": row.cells, "error": error}, default=repr)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
@@ -307,7 +307,7 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
 def unchanged(keys: Keys, row: Entity) -> Operation:
     """Return a write that changes nothing, and fails if the row has changed."""
     keys_alone = {"PartitionKey": keys[0], "RowKey": keys[1]}
-    return replace(Operation.merge(keys_alone, row.etag or ANY, becomes=row), write_ids=write_ids_of(row))
+    return Operation.merge(keys_alone, row.etag or ANY, becomes=row, write_ids=write_ids_of(row))
 
 
 class Index(Derived):
@@ -363,7 +363,6 @@ class Index(Derived):
         return None if same_value(row, expected_row) else Operation.replace(expected_row, row.etag or ANY)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the primary key of the copied entity; None if the row is not a copy of this index."""
         shape = self.shape(key)
         if not shape.fits(row):
             return None
@@ -371,7 +370,6 @@ class Index(Derived):
         return [key.format(primary.key_fields(copied_fields))] if primary.has_row(copied_fields) else None
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the copies that the change inserts, deletes or changes."""
         if change.old is None or change.new is None:
             return change.result.parts(self) if change.old is None else self.keys(change.key, change.old)
         shape = self.shape(change.key)
