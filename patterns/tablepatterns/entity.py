@@ -299,14 +299,12 @@ def typed(name: str, value: Any) -> Any:
         return _explicit(name, value)
     if isinstance(value, Enum):
         raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
-    if isinstance(value, Ticks):
-        return _within_years(name, value)
+    if isinstance(value, (datetime, Ticks)):
+        return _instant(name, value)
     if isinstance(value, (bool, str, Int64, UUID, bytes, float)):
         return value
     if isinstance(value, int):
         return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
-    if isinstance(value, datetime):
-        return _instant(name, value)
     raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", _storage_hint(value))
 
 
@@ -327,14 +325,10 @@ def _int64(name: str, value: int) -> Int64:
         raise BadProperty(name, value, "an integer has at most 64 bits", "store it as text or as a float") from error
 
 
-def _instant(name: str, value: datetime) -> datetime | Ticks:
-    if value.utcoffset() is None:
+def _instant(name: str, value: datetime | Ticks) -> datetime | Ticks:
+    if isinstance(value, datetime) and value.utcoffset() is None:
         rule = "a datetime without a time zone is ambiguous"
         raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
-    return _within_years(name, value)
-
-
-def _within_years(name: str, value: datetime | Ticks) -> datetime | Ticks:
     instant = value if isinstance(value, Ticks) else instant_of(value)
     if not _FIRST_INSTANT <= instant <= Ticks.MAX:
         rule = "Edm.DateTime begins at 1601-01-01T00:00:00Z, and ends with the year 9999 in UTC"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -250,7 +250,7 @@ async def repair_operations(derived: Derived, change: Change, rows: RowReader) -
 def unchanged(keys: Keys, row: Entity) -> Operation:
     """Return a write that changes nothing, and fails if the row has changed."""
     keys_alone = {"PartitionKey": keys[0], "RowKey": keys[1]}
-    return replace(Operation.merge(keys_alone, row.etag or ANY, becomes=row), write_ids=write_ids_of(row))
+    return Operation.merge(keys_alone, row.etag or ANY, becomes=row, write_ids=write_ids_of(row))
 
 
 class Index(Derived):

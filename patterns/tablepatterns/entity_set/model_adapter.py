@@ -325,11 +325,9 @@ class ModelAdapter(Generic[M]):
 
 
 def _check_members(model: Model[Any], changes: Mapping[str, Any]) -> None:
-    for name in changes:
-        if name not in model.members:
-            raise BadInput(
-                "changes", name, f"{model.name} has the fields {', '.join(model.members)}", "use one of them"
-            )
+    if unknown_names := changes.keys() - model.members:
+        rule = f"{model.name} has the fields {', '.join(model.members)}"
+        raise BadInput("changes", min(unknown_names), rule, "use one of them")
 
 
 def adapter_of(

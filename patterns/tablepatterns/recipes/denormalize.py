@@ -123,7 +123,6 @@ class CopiedFields(SharedRows):
         return [row]
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the entity that may hold copies that the change makes stale."""
         old, new = (None if side is None else self.copied(side) for side in (change.old, change.new))
         if old is not None and new is not None and same_value(old, new):
             key_lists = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
@@ -143,14 +142,12 @@ class CopiedFields(SharedRows):
         return rewriting(keys, row, own_fields | copies)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys of the entity that a row refers to; None if the row is of another kind."""
         if not self.key.matches(row["PartitionKey"], row["RowKey"]):
             return None
         referred = self.referred(key, RowLayout(self.key).entity(row))
         return [] if referred is None else [referred]
 
     def copied(self, fields: Fields) -> dict[str, Any]:
-        """Return the copies of an entity's fields."""
         return without_none({copy_name: fields.get(name) for name, copy_name in self.copies.items()})
 
     def reference(self, key: Key, fields: Fields) -> dict[str, Any]:

@@ -108,7 +108,6 @@ class Summary(Totals):
         return self.rows_of(self.layout, key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the groups that the change adds to, or takes from."""
         return list(self._parts(change))
 
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
