@@ -131,7 +131,7 @@ def test_the_sets_of_a_move_are_exported_and_restored(tmp_path: Path) -> None:
     move.entities.insert({"Department": "Sales", "EmployeeId": 5, "Email": "5@contoso.com"})
     for entities in (move.old_set, move.new_set):
         TableTransfer(storage, entities).export(tmp_path / entities.table.name)
-        target = EntitySet(connect(), entities.table.name, entities.key)
+        target: Any = EntitySet(connect(), entities.table.name, entities.key)
         transfer = TableTransfer(target.account, target)
         assert transfer.restore(tmp_path / entities.table.name).rows == 6
         assert {entity["EmployeeId"] for entity in target.scan()} == set(range(6))

@@ -11,6 +11,7 @@ from ..entity import Entity
 from ..entity_set.derived import TOMBSTONE, Derived, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows, entity_of
+from ..entity_set.model_adapter import ModelAdapter
 from ..entity_set.shared_rows import Totals
 from ..errors import BadInput, BadKey, EntityNotFound, TablePatternsError, UnrecognizedEntity, message_of
 from ..key import Key
@@ -68,10 +69,7 @@ async def migrate(
 
     Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
     """
-    adapter, rows, entities = adapter_or_none(entity_set), derived_rows(entity_set), entity_set.without_model()
-    if adapter is None:
-        rule = "the set has no model, so its entities have no versions"
-        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
+    adapter, rows, entities = _adapter_of(entity_set), derived_rows(entity_set), entity_set.without_model()
     check_not_moved(entity_set, "migrate")
     check_retry_for(retry_for)
     pool, model = Pool(entity_set.account, max_per_second, max_concurrency), adapter.model
@@ -104,6 +102,14 @@ async def migrate(
     call = partial(migrate, max_concurrency=max_concurrency, retry_for=retry_for)
     walk = Walk(name, [rows.primaries], rewrite_stale, Migration())
     return await walk.run(pool, resume, progress, workers, call)
+
+
+def _adapter_of(entity_set: EntitySet[Account, Any]) -> ModelAdapter[Any]:
+    adapter = adapter_or_none(entity_set)
+    if adapter is None:
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
+    return adapter
 
 
 @dataclass(frozen=True)
