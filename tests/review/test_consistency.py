@@ -22,7 +22,6 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns_review import DeclaredSet, Field, Query, Write, read_design, review
-from tablepatterns_review.capacity.hot_partitions import via_of
 from tablepatterns_review.design.writes import moves_away, touched
 from tablepatterns_review.result import Consistency
 from tablepatterns_review.rules.usage import REPLICATED
@@ -158,7 +157,7 @@ def test_the_table_contradicts_no_finding_and_no_declaration(path: Path) -> None
     findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
     assert {finding.subject for finding in findings if finding.rule == "stale-read"} <= mentioned
     for call in reviewed.measured:
-        via = via_of(call.of, call)
+        via = call.derived
         if isinstance(call.access, Query) and via is not None and call.rejected is None:
             writes = [write for write in call.of.writes if via in touched(call.of, write)]
             is_late = any(via.is_eventual or moves_away(call.of, write) for write in writes)
