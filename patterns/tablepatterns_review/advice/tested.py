@@ -123,14 +123,25 @@ def _together(
     for test in (estimate, simulate):
         # Estimates find most conflicts; a rejected call is only found by measuring
         if after is None:
-            kept = list[Change]()
-            for change in changes:
-                if _all_made([*kept, change], reviewed, test) is not None:
-                    kept.append(change)
+            kept = _compatible([], changes, reviewed, test)
             after = _all_made(kept, reviewed, simulate)
     is_dropped = {id(change) for change in changes} - {id(change) for change in kept}
     advised = [one for made in advised for one in (_without(made) if id(made.change) in is_dropped else [made])]
     return advised, (effect_of(reviewed), effect_of(after)) if kept and after is not None else ()
+
+
+def _compatible(kept: list[Change], changes: Sequence[Change], reviewed: Reviewed, simulate: Simulate) -> list[Change]:
+    """Return the changes that can be made with those that are kept, the first ones first.
+
+    Few conflict, so that halves are tried before single changes.
+    """
+    if _all_made([*kept, *changes], reviewed, simulate) is not None:
+        return [*kept, *changes]
+    if len(changes) <= 1:
+        return kept
+    half = len(changes) // 2
+    kept = _compatible(kept, changes[:half], reviewed, simulate)
+    return _compatible(kept, changes[half:], reviewed, simulate)
 
 
 def _without(made: Advised) -> list[Advised]:

@@ -108,10 +108,13 @@ class Recorder(EngineTransport):
         self._start: Contents | None = None
         self._save: Callable[[], Saved] | None = None
 
-    def begin(self, save: Callable[[], Saved] | None = None) -> None:
-        """Forget what was recorded, and record from now on; `save` saves the account after each request."""
+    def begin(self, start: Contents, save: Callable[[], Saved] | None) -> None:
+        """Forget what was recorded, and record from now on; `save` saves the account after each request.
+
+        :param start: what the account stores now
+        """
         self.sent = []
-        self._start = contents_of(self._engine)
+        self._start = start
         self._save = save
 
     def end(self) -> None:

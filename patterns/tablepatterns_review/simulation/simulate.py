@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -122,11 +123,12 @@ class _Simulator:
         created: set[tuple[str, str]] = set()
         for declared_set, access in self._design.accesses():
             self._restore()
-            self._run(self._call(declared_set, access)[0])
-            records = (request.record for request in self._recorder.sent)
+            call, _ = self._call(declared_set, access)
+            with self._engine.ledger.span() as span, suppress(EntityAlreadyExists, EntityNotFound):
+                rejection(call)
             created |= {
                 (record.service, record.table)
-                for record in records
+                for record in span.records
                 if record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and record.table
             }
         self._restore()
@@ -176,9 +178,9 @@ class _Simulator:
         sample_set.prepare(ask)
         return partial(sample_set.ask, ask)
 
-    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None = None) -> str | None:
+    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None) -> str | None:
         """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
-        self._recorder.begin(save)
+        self._recorder.begin(self._before, save)
         try:
             return rejection(call)
         except (EntityAlreadyExists, EntityNotFound) as error:
