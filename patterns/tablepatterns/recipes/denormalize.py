@@ -148,6 +148,7 @@ class CopiedFields(SharedRows):
         return [] if referred is None else [referred]
 
     def copied(self, fields: Fields) -> dict[str, Any]:
+        """Return the values of the copies by their names."""
         return without_none({copy_name: fields.get(name) for name, copy_name in self.copies.items()})
 
     def reference(self, key: Key, fields: Fields) -> dict[str, Any]:
