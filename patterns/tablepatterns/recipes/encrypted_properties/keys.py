@@ -26,15 +26,19 @@ class KeyEncryptionKey(Protocol):
 
     def wrap_key(self, key: bytes) -> bytes | Awaitable[bytes]:
         """Return a content key, encrypted."""
+        ...
 
     def unwrap_key(self, key: bytes, algorithm: str) -> bytes | Awaitable[bytes]:
         """Return the decrypted content key, or raise an error if this key did not encrypt it."""
+        ...
 
     def get_kid(self) -> str:
         """Return the id of the key, which must never refer to another key."""
+        ...
 
     def get_key_wrap_algorithm(self) -> str:
         """Return the name of the algorithm that `wrap_key` uses."""
+        ...
 
 
 Resolve = Callable[[str], KeyEncryptionKey | None]
