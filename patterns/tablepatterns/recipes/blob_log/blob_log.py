@@ -30,8 +30,7 @@ _DELETED_TOGETHER: Final = 100
 class BlobLog(Pattern[Account_co]):
     """Keep log data in blobs, and read it by time span and level.
 
-    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
-    time make one hot partition, and keys by source make each such read a scan.
+    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect

@@ -43,8 +43,7 @@ _LAST_LABEL: Final = "9999Z"
 class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     """Keep entities in one table per hour, day, week or month, and delete a whole period with one request.
 
-    Use it for data that expires, such as sign-in records older than 60 days: finding and deleting them one by one takes
-    a scan and thousands of requests; dropping the table of a day takes one.
+    Use it for data that expires, such as sign-in records older than 60 days.
 
     >>> from datetime import timezone
     >>> from tablepatterns import EntitySet, Key, connect
