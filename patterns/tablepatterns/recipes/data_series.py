@@ -110,8 +110,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     Consistency: setting a point leaves the others unchanged. `add` loses no increment, and counts none twice. If a
     response is lost, and the row does not show whether the write was made, `OutcomeUnknown` is raised.
 
-    A point that was never set is None. An entity holds at most 251 points; with `split`, up to 24,849 points are in
-    rows of 251, with `_01`, `_02` and so on at the end of the RowKey.
+    A point that was never set is None. A series has at most 251 points; with `split`, up to 24,849 in several rows.
 
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0
@@ -451,7 +450,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         return self._names[slot]
 
     def _points(self, rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[V | None]:
-        """Return the values of properties, wherever they are in the rows of a series."""
         kind = self.value_type
         properties: Mapping[str, Any] = rows[0] if len(rows) == 1 else {k: v for row in rows for k, v in row.items()}
         values = ((name, properties.get(name)) for name in names)

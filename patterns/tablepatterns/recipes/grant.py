@@ -132,7 +132,6 @@ class KeyScope:
 
 
 def _touches(template: Template, first: str | None, last: str | None) -> bool:
-    """Return whether texts of a template may be between `first` and `last`."""
     head = template.head
     end = after_prefix(head) if template.fields else head + _FIRST
     begins_in_time = last is None or ordinal(head) <= ordinal(last)

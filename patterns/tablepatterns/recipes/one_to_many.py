@@ -61,9 +61,6 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     >>> [employee["EmployeeId"] for employee in staff.children_of(Department="Sales")]
     [223]
 
-    Each child has the fields of the parent's key, which make the PartitionKey of the children, or of one of their
-    indexes. The two types may share a partition, where their RowKeys have different prefixes.
-
     Consistency: in one partition, parent and child can change in one transaction: give the children a `Summary` whose
     row is the parent's, or commit both with an `EntityGroupTransaction`. Nothing prevents deleting a parent that has
     children, or inserting a child without a parent. More: docs/patterns/one_to_many.md.

@@ -20,8 +20,7 @@ class OneToOne(Pattern[Account_co]):
     """Find the partner of an entity: by its key (implicit), or by the keys that each stores of the other (explicit).
 
     Use it to store a large or private part of an entity separately, so that it is read only when needed, or is out of
-    reach of a shared access signature. Implicit: the keys of both are made of the same fields. Explicit: each entity
-    holds the PartitionKey and the RowKey of the other, in the properties `links`.
+    reach of a shared access signature.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()

@@ -85,7 +85,6 @@ class Stored:
         return f"{self.first[:-2]}{number + 1:02d}" + (f"_{suffix}" if number and suffix else "")
 
     def row(self, number: int, count: int, fields: Fields, generation: str | None = None) -> dict[str, Any]:
-        """Return the physical entity of one part of `count`."""
         suffix = self.generation if generation is None else generation
         head = {} if number else {PARTS: f"{count} {suffix}".strip()}
         return {**self.keys(number, suffix), **head, **fields}
@@ -94,7 +93,6 @@ class Stored:
         return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
 
     def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
-        """Return the keys of one part, enough for a merge that checks its ETag."""
         return {"PartitionKey": self.partition_key, "RowKey": self.row_key(number, generation)}
 
     def rewritten(self, parts: Sequence[Fields]) -> list[Operation]:

@@ -27,8 +27,6 @@ from ..sdk.queue import Message
 
 _FIRST_WAIT: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
-_NOTIFICATIONS: Final = tuple(name for name in vars(Observer) if not name.startswith("_"))
-"""The names of an observer's methods."""
 _TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -122,8 +120,8 @@ class Worker(Pattern[Account_co]):
         _check("retry_after", retry_after, 0, longest)
         _check("idle", idle, _FIRST_WAIT, None)
         self._settings = Settings(lease, max_deliveries, retry_after, base64, observer or Observer(), is_sync(account))
-        for name in _NOTIFICATIONS:
-            if is_async(getattr(self._settings.observer, name)):
+        for name in vars(Observer):
+            if not name.startswith("_") and is_async(getattr(self._settings.observer, name)):
                 rule = f"its method `{name}` is async, and is not awaited"
                 raise BadDesign("observer", type(observer).__name__, rule, "write its methods without async")
         self._max_concurrency = max_concurrency

@@ -69,16 +69,13 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
     >>> former.get(Department="Sales", EmployeeId=456)["LastName"]
     'Jones'
 
-    With `children`, such as `{OneToMany(departments, employees): former_employees}`, the children move with their
-    parent, and always have it in the same place. One that is inserted near the end of the move may stay behind.
-
     Cost with 1 child: one move by a worker 8 table + 2 queue transactions, equivalent to 30 table operations. Each
     further child takes three more of a table, and each 1,000 children two more to list them.
 
     :param entity_set: the active set
     :param target: where to move its entities: a set whose key has the same fields, in any table, partition or account;
         a `BlobArchive`, or your own `Store`
-    :param children: for each `OneToMany` from this set, where to move the children: a set or a store
+    :param children: for each `OneToMany` from this set, where to move the children with their parent: a set or a store
     :param queue: the queue of the messages; None for the table's name in lower case and `-archive`
     :param kind: the kind of the messages; None for `archive` and the table's name
     :param base64: whether to send messages in Base64; workers read both
@@ -366,7 +363,6 @@ class Children:
         return replace(self, origin=self.destination, destination=self.origin)
 
     def of(self, parent: Mapping[str, Any]) -> AsyncIterator[Keys]:
-        """Yield the keys of the children that a parent has at the origin."""
         return self.origin.list(self.key, {self.names[field]: value for field, value in parent.items()})
 
 

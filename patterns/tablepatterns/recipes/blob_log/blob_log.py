@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
 from itertools import islice
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 from uuid import UUID, uuid4
 
 from ... import limits
@@ -30,8 +30,7 @@ _DELETED_TOGETHER: Final = 100
 class BlobLog(Pattern[Account_co]):
     """Keep log data in blobs, and read it by time span and level.
 
-    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
-    time make one hot partition, and keys by source make each such read a scan.
+    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect
@@ -420,16 +419,14 @@ def _text(line: bytes) -> str:
         raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 
-_Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
-
-
 async def _merge_entries(blobs: Iterable[_Blob]) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 
     Entries with the same instant are sorted by the number of their blob. A blob is opened when its first entry may be
     next. An entry that was written twice, because the first response was lost, has the same instant and id.
     """
-    heads: list[_Head] = [(blob.earliest, blob.name.number, blob, None) for blob in blobs]
+    heads: list[tuple[datetime, int, _Blob, LogEntry | None]]
+    heads = [(blob.earliest, blob.name.number, blob, None) for blob in blobs]
     heapify(heads)
     instant: datetime | None = None
     yielded_ids: set[UUID] = set()

@@ -153,7 +153,6 @@ class LogName:
 
     @property
     def prefix(self) -> str:
-        """The common prefix of the hour's blobs."""
         return f"{self.service}/{_day(self.hour)}/{self.hour:%H}00"
 
     def __str__(self) -> str:

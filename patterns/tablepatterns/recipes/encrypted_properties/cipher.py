@@ -23,10 +23,6 @@ def need_cryptography() -> None:
         import_module("cryptography.hazmat.primitives.ciphers.aead")
 
 
-def new_content_key() -> bytes:
-    return os.urandom(CONTENT_KEY_BYTES)
-
-
 def encrypt(key: bytes, plaintext: bytes, associated: bytes) -> bytes:
     """Return a random nonce, the ciphertext and the tag; a key is for one write of one entity, so no pair repeats."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import hmac
 import json
+import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from ...entity_set.mapping import Encoded, Fields, Place, PropertyMapping
 from ...errors import NOT_SHOWN, BadDesign, BadInput, BadProperty, DecryptionFailed
 from ...limits import SYSTEM_PROPERTIES
 from ...models.annotations import StoredBy, annotated
-from .cipher import NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, new_content_key, to_bytes
+from .cipher import CONTENT_KEY_BYTES, NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, to_bytes
 from .keys import KeyEncryptionKey, KeyRing, Resolve, Wrapped
 
 
@@ -292,7 +293,7 @@ class EncryptedProperties(PropertyMapping):
         stored = {**fields, **self._blind.hashes(place.table, fields)}
         if not names:
             return Encoded(stored)
-        content_key = new_content_key()
+        content_key = os.urandom(CONTENT_KEY_BYTES)
         header = Header(await self._ring.wrap(content_key), names, self._blind.id)
         header = replace(
             header, kept_keys=await self._kept_keys(names.intersection(place.kept_names), content_key, place)

@@ -146,7 +146,6 @@ class KeyRotation(Pattern[Account_co]):
         return dict(counts)
 
     def _readers(self, tables: Iterable[str]) -> list[PageReader]:
-        """Return readers of what a rotation needs of the rows in some tables."""
         selected = self._rows.selected(self._names())
         own = self._rows.table
         return [SelectedRows(names_of(own).named(self.account.table(name)), select=selected) for name in tables]

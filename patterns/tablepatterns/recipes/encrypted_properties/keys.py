@@ -143,7 +143,6 @@ class VaultKey(KeyEncryptionKey):
 
 
 def _key_wrap_algorithm(algorithm: str) -> Any:
-    """Return an algorithm as the enum of the vault's client."""
     return import_module("azure.keyvault.keys.crypto").KeyWrapAlgorithm(algorithm)
 
 

@@ -68,12 +68,9 @@ class LargeProperties(PropertyMapping):
     >>> storage.tables.get_table_client("Employees").get_entity("Sales", "empid_000223")["Photo"][:80]
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
-    A value of more than `above` bytes goes to a block blob, and so do the largest other values if the entity would
-    exceed 1 MiB. The property then holds the blob's address, which is new for each write.
-
-    Consistency: the blob is written before the entity, and never overwritten. So every address has its blob, and a
-    reader of an old row finds the old value. `LargePropertyStore.collect_orphans` deletes unused blobs. Other programs
-    must not write blobs under the table's name in this container. More: docs/patterns/large_properties.md.
+    Consistency: every address has its blob, and a reader of an old row finds the old value. Unused blobs remain until
+    `LargePropertyStore.collect_orphans` deletes them. Other programs must not write blobs under the table's name in
+    this container. More: docs/patterns/large_properties.md.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, equivalent to 140 table operations; `get` 1
     table + 1 blob read transactions, equivalent to 12 table operations. Beyond 64 MiB written or 32 MiB read, another

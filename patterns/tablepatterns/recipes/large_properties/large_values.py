@@ -221,7 +221,6 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
 
     async def _collect(self, batch: Batch, since: datetime, pool: Pool) -> CollectionReport:
-        """Mark and delete what is due among the blobs of one partition."""
         due_blobs = [blob for blob in batch.blobs if blob.since <= since]
         # The blobs were listed before the rows are read: an address that is not in them will not be written later
         referenced = await self._referenced_blobs(replace(batch, blobs=due_blobs)) if due_blobs else frozenset[str]()
@@ -251,7 +250,6 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         await self.container.delete(f"{blob.name}{ORPHAN}")
 
     async def _referenced_blobs(self, batch: Batch) -> frozenset[str]:
-        """Return the names of the blobs in a batch whose address is in an entity."""
         where = self._rows.where({blob.name.key for blob in batch.blobs})
         referenced: set[str] = set()
         async for row in self._rows.table.query(where, select=self._selected()):

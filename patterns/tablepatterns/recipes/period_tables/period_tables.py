@@ -43,8 +43,7 @@ _LAST_LABEL: Final = "9999Z"
 class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     """Keep entities in one table per hour, day, week or month, and delete a whole period with one request.
 
-    Use it for data that expires, such as sign-in records older than 60 days: finding and deleting them one by one takes
-    a scan and thousands of requests; dropping the table of a day takes one.
+    Use it for data that expires, such as sign-in records older than 60 days.
 
     >>> from datetime import timezone
     >>> from tablepatterns import EntitySet, Key, connect
@@ -60,13 +59,9 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     >>> [login["At"].day for login in logins.range(datetime(2014, 7, 1, tzinfo=timezone.utc), User="jo")]
     [30, 31]
 
-    Each table holds one set, created by `factory`, and is named after the prefix and the period: `Logins20140731`. All
-    current writes go to one table, so start the PartitionKey with a field that spreads them.
-
-    It has the calls of an `EntitySet` that read or write entities; for pages, transactions, lists and totals use
-    `of(moment)`. The instant is among the fields of a key, and determines the table; `insert` sets it if it is missing.
-    Calls without a key, such as `take` and `scan`, read the tables one after the other. Entities are taken and returned
-    as they are stored, and must fit the model of the set.
+    It has the calls of an `EntitySet` that read or write entities; for others, use `of(moment)`. The instant is among
+    the fields of a key, and determines the table; `insert` sets it if it is missing. Entities are taken and returned as
+    they are stored, and must fit the model of the set.
 
     Consistency: an entity is written only to the table of its period. Expired periods, which depend only on the clock
     and `retention`, reject writes and are skipped by reads. More: docs/patterns/period_tables.md.

@@ -54,10 +54,8 @@ class ReadState:
 
 
 T = TypeVar("T")
-_CONFLICTS: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
 _NO_GENERATION: Final = "0" * 32
 """A placeholder with the length of a generation, for size checks."""
-_OWN_FIELDS: Final = frozenset({PART, PARTS})
 
 
 class WideEntity(SetCalls[Account_co, E]):
@@ -286,7 +284,6 @@ class WideEntity(SetCalls[Account_co, E]):
         return None if names is None else (*fixed, *(name for name in names if name not in self.key.fields))
 
     def _entity(self, value: Stored, fields: Fields, into: Entity | None = None) -> E:
-        """Return the entity for the caller, with its read state."""
         entity = Entity() if into is None else into
         keys = self._rows.parse(value.partition_key, value.first)
         entity.clear()
@@ -382,7 +379,7 @@ class WideEntity(SetCalls[Account_co, E]):
             for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
-        except _CONFLICTS:
+        except (EntityAlreadyExists, EntityChanged, EntityNotFound):
             now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
@@ -456,7 +453,7 @@ class WideEntity(SetCalls[Account_co, E]):
         ]
 
     def _check_design(self) -> None:
-        for name in sorted(_OWN_FIELDS.intersection(self.key.fields)):
+        for name in sorted({PART, PARTS}.intersection(self.key.fields)):
             raise BadDesign("field", name, "the name is reserved", "rename the field")
         reserved = {*self.key.fields, PARTS}
         for name in self._layout.names:
