@@ -69,11 +69,6 @@ class CatalogEntry:
     trade_offs: tuple[str, ...] = ()
     on_map: bool = False
 
-    @property
-    def module(self) -> str | None:
-        """The full name of its main recipe module; None for guidance."""
-        return f"tablepatterns.recipes.{self.modules[0]}" if self.modules else None
-
 
 @dataclass(frozen=True)
 class Relation:

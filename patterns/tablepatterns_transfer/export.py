@@ -114,7 +114,6 @@ class ExportWalk(RangeWalk[ExportProgress]):
         return ExportProgress(file.rows, (file,))
 
     async def _copy_blobs(self, rows: Sequence[Entity], folder: Path) -> list[BlobEntry]:
-        """Copy the blobs of some rows to files, a few at a time."""
         account, place = self.pool.account, self.options.blobs
         if place is None:
             return []

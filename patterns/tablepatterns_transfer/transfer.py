@@ -274,7 +274,6 @@ class TableTransfer(Pattern[Account_co]):
         return SelectedRows(self.table, where, None if select is None else [*SYSTEM_PROPERTIES, *select])
 
     def _row_filter(self, where: Filter | None) -> Filter | None:
-        """Return a filter on entities as one on rows."""
         if self.entity_set is None:
             return where
         stored_filter, _ = as_stored(self._typed_set, where, {})

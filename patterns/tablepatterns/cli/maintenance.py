@@ -278,7 +278,6 @@ def drop_expired(
 
 
 def _over_derived(work: str, name: str, names: Sequence[str] | None, walks: Walks) -> list[tuple[Derived, Report]]:
-    """Return the report of `verify`, `backfill` or `repair` on each kind of derived data."""
     entities: EntitySet[Any] = walks.load(name, EntitySet, "set")
     kinds = {kind.name: kind for kind in entities.derived}
     for kind_name in names or ():

@@ -53,8 +53,7 @@ class Repairer:
         self, intents: Intents, claims: Sequence[Claim], primaries: Mapping[Keys, Primary]
     ) -> None:
         """Repair rows outside the partition. An intent is sent first, so that a worker can finish after a crash."""
-        for _ in claims:
-            await self._pool.pace.turn()
+        await self._pool.pace.turn(len(claims))
         intent = Intent(uuid4(), tuple(claims))
         lease = await intents.send(intent)
         known_primaries = {
@@ -84,8 +83,7 @@ class Repairer:
 
     async def _insert_group(self, group: Sequence[_Inserts]) -> list[Keys]:
         """Insert the rows of several entities; return the entities whose rows were inserted."""
-        for _ in group:
-            await self._pool.pace.turn()
+        await self._pool.pace.turn(len(group))
         pending_inserts = list(group)
         for _ in range(_ATTEMPTS):
             owners = [number for number, (_, _, operations) in enumerate(pending_inserts) for _ in operations]
