@@ -17,10 +17,9 @@ from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
-from .conditions import ANY, Terms, parse_tag_condition
+from .conditions import ANY, Terms, Versioned, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
-from .state import ContainerProperties
 
 _T = TypeVar("_T")
 
@@ -150,7 +149,7 @@ def base64(digest: bytes) -> str:
     return b64encode(digest).decode()
 
 
-def version_headers(version: Blob | ContainerProperties) -> dict[str, str]:
+def version_headers(version: Versioned) -> dict[str, str]:
     return {"ETag": version.etag, "Last-Modified": http_date(version.modified)}
 
 

@@ -31,11 +31,6 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
     return Engine(name, key)
 
 
-def has_own_key(environment: Mapping[str, str]) -> bool:
-    """Return whether the account has a key that is not published."""
-    return KEY_VARIABLE in environment
-
-
 def _is_base64(text: str) -> bool:
     try:
         b64decode(text, validate=True)

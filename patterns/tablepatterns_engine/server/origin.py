@@ -36,7 +36,6 @@ class Hosts:
     checked: bool = True
 
     def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
-        """Return why a request is rejected, or None."""
         host = headers.get("host")
         # Only an HTTP/1.0 client may omit it, and no browser does
         if self.checked and host is not None and not self._knows(host):
