@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import uuid4
 
 from tablepatterns.edm import Ticks
@@ -37,7 +37,7 @@ from .leases import BLOB, INFINITE, NO_LEASE, Action
 from .listing import ListBlobsQuery, Page, list_page
 from .state import Container, Slot, Snapshots
 
-__all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
+__all__ = ["Blobs", "CopySource", "Snapshots"]
 
 _NO_DRAFT: Final = Draft()
 
@@ -51,13 +51,6 @@ class CopySource:
     snapshot: Ticks | None = None
     url: str = ""
     terms: Terms = NO_TERMS
-
-
-class Appended(NamedTuple):
-    """A blob with an appended block, and the position of the block."""
-
-    blob: Blob
-    offset: int
 
 
 class Blobs(Settings):
@@ -196,11 +189,10 @@ class Blobs(Settings):
         *,
         position: int | None = None,
         max_size: int | None = None,
-    ) -> Appended:
+    ) -> Blob:
         """Add a block to an append blob, which must have the length `position`, and at most `max_size` afterwards."""
         check_block_size(content, MAX_APPEND_BYTES)
-        blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
-        return Appended(blob, len(blob.content) - len(content))
+        return self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
         """Seal an append blob; a sealed one keeps its version."""

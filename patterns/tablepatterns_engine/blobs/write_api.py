@@ -190,9 +190,8 @@ def append_block(call: BlobCall) -> Response:
     if len(payload.content) > _SMALL_APPEND and call.version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = count(headers, _POSITION), count(headers, _MAX_SIZE)
-    blob, offset = call.state.append(
-        *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
-    )
+    blob = call.state.append(*call.place, payload.content, read_terms(headers), position=position, max_size=max_size)
+    offset = len(blob.content) - len(payload.content)
     response_headers = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
     # An append from another blob is confirmed with its MD5 in every version
     is_copy = copies(call) and not payload.checksum
