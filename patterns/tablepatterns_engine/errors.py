@@ -48,7 +48,7 @@ class ErrorMessage:
     details: tuple[tuple[str, str], ...] = ()
 
     def format(self, **values: object) -> ErrorMessage:
-        return replace(self, text=self.text.format(**values))
+        return replace(self, code=self.code.format(**values), text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:
         """Return this message with more details, or with other values of its own."""
@@ -276,7 +276,7 @@ CANNOT_VERIFY_COPY_SOURCE = _error("400 CannotVerifyCopySource: Could not verify
 """The response has the message of the source instead."""
 NO_PENDING_COPY = _error("409 NoPendingCopyOperation: There is currently no pending copy operation.")
 
-# -- Leases; {resource} is blob or container
+# -- Leases; {resource} is blob or container, and {kind} the same capitalized
 
 LEASE_ALREADY_PRESENT = _error("409 LeaseAlreadyPresent: There is already a lease present.")
 LEASE_NOT_PRESENT = _error("409 LeaseNotPresentWithLeaseOperation: There is currently no lease on the {resource}.")
@@ -297,13 +297,5 @@ LEASE_IS_BROKEN = _error(
 INFINITE_LEASE_REQUIRED = _error(
     f"412 InfiniteLeaseDurationRequired: {_MATCHED} specified lease must be an infinite-duration lease."
 )
-BLOB_LEASE_NOT_PRESENT = _error("412 LeaseNotPresentWithBlobOperation: There is currently no lease on the blob.")
-BLOB_LEASE_MISMATCH = _error(
-    "412 LeaseIdMismatchWithBlobOperation: The lease ID specified did not match the lease ID for the blob."
-)
-CONTAINER_LEASE_NOT_PRESENT = _error(
-    "412 LeaseNotPresentWithContainerOperation: There is currently no lease on the container."
-)
-CONTAINER_LEASE_MISMATCH = _error(
-    "412 LeaseIdMismatchWithContainerOperation: The lease ID specified did not match the lease ID for the container."
-)
+USED_LEASE_NOT_PRESENT = replace(LEASE_NOT_PRESENT, status=412, code="LeaseNotPresentWith{kind}Operation")
+USED_LEASE_MISMATCH = replace(LEASE_ID_MISMATCH, status=412, code="LeaseIdMismatchWith{kind}Operation")
