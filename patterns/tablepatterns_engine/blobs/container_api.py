@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_PAGE_BLOBS
@@ -169,15 +169,11 @@ def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
     return headers[_ACTION].lower(), read(headers)
 
 
-def _id(headers: Mapping[str, str], name: str = _ID) -> UUID:
-    return required(headers, name, parse_guid)
-
-
 _ACTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Action]]] = {
     "acquire": lambda headers: Acquire(required(headers, _DURATION, parse_number), guid(headers, _PROPOSED)),
-    "renew": lambda headers: Renew(_id(headers)),
-    "change": lambda headers: Change(_id(headers), _id(headers, _PROPOSED)),
-    "release": lambda headers: Release(_id(headers)),
+    "renew": lambda headers: Renew(required(headers, _ID, parse_guid)),
+    "change": lambda headers: Change(required(headers, _ID, parse_guid), required(headers, _PROPOSED, parse_guid)),
+    "release": lambda headers: Release(required(headers, _ID, parse_guid)),
     "break": lambda headers: Break(number(headers, _PERIOD)),
 }
 

@@ -65,7 +65,9 @@ class Listeners:
         allow_hosts: Collection[str] = (),
     ) -> None:
         family, address = _resolved(host)
-        self.hosts = Hosts(tuple(allow_hosts), checked=bool(allow_hosts) or ip_address(address).is_loopback)
+        self.hosts = Hosts(
+            [name.lower() for name in allow_hosts], checked=bool(allow_hosts) or ip_address(address).is_loopback
+        )
         """The names that the Host of a request may have."""
         if not anywhere and not ip_address(address).is_loopback:
             rule = (

@@ -29,6 +29,7 @@ class Rejection:
 class Hosts:
     """The host names that requests may use besides those of the loopback interface.
 
+    :param allowed: these names, in lower case
     :param checked: whether the Host header is checked; not if other machines may connect, by any name
     """
 
@@ -57,15 +58,11 @@ class Hosts:
             address = urlsplit(origin)
         except ValueError:
             return False
-        return bool(address.netloc) and (address.netloc.lower() == host.lower() or address.hostname in self._names)
+        return bool(address.netloc) and (address.netloc.lower() == host.lower() or address.hostname in self.allowed)
 
     def _knows(self, host: str) -> bool:
         name = _name_of(host)
-        return name is not None and (is_loopback(name) or name in self._names)
-
-    @property
-    def _names(self) -> frozenset[str]:
-        return frozenset(name.lower() for name in self.allowed)
+        return name is not None and (is_loopback(name) or name in self.allowed)
 
 
 @lru_cache(maxsize=256)
