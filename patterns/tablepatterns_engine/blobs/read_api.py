@@ -131,7 +131,6 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 
 def _overrides(call: BlobCall) -> dict[str, str]:
-    """Return the content headers that the sender's SAS overrides."""
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
 
 

@@ -76,7 +76,6 @@ def _name_of(host: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
-    """Whether a host name or an address is that of the loopback interface."""
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
