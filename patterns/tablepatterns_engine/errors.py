@@ -48,7 +48,7 @@ class ErrorMessage:
     details: tuple[tuple[str, str], ...] = ()
 
     def format(self, **values: object) -> ErrorMessage:
-        return replace(self, text=self.text.format(**values))
+        return replace(self, code=self.code.format(**values), text=self.text.format(**values))
 
     def with_details(self, **details: object) -> ErrorMessage:
         """Return this message with more details, or with other values of its own."""
@@ -201,10 +201,7 @@ AUTHORIZATION_PERMISSION_MISMATCH = _error(f"403 AuthorizationPermissionMismatch
 AUTHORIZATION_RESOURCE_TYPE_MISMATCH = _error(f"403 AuthorizationResourceTypeMismatch: {_NOT_USING} resource type.")
 AUTHORIZATION_SERVICE_MISMATCH = _error(f"403 AuthorizationServiceMismatch: {_NOT_USING} service.")
 WRITES_NOT_ALLOWED = _error("403 InsufficientAccountPermissions: Write operations are not allowed.")
-INVALID_TOKEN = _error(
-    "401 InvalidAuthenticationInfo: Server failed to authenticate the request. Please refer to the information in the "
-    "www-authenticate header."
-)
+INVALID_TOKEN = replace(NO_AUTHENTICATION_INFORMATION, code="InvalidAuthenticationInfo")
 PROTOCOL_MISMATCH = _error(f"403 AuthorizationProtocolMismatch: {_NOT_USING} protocol.")
 SOURCE_IP_MISMATCH = _error(f"403 AuthorizationSourceIPMismatch: {_NOT_USING} source IP {{address}}.")
 
@@ -263,12 +260,9 @@ INVALID_RANGE = _error("416 InvalidRange: The range specified is invalid for the
 INVALID_BLOB_OR_BLOCK = _error("400 InvalidBlobOrBlock: The specified blob or block content is invalid.")
 INVALID_BLOCK_LIST = _error("400 InvalidBlockList: The specified block list is invalid.")
 BLOCK_LIST_TOO_LONG = _error("400 BlockListTooLong: The block list may not contain more than 50,000 blocks.")
-TOO_MANY_UNCOMMITTED_BLOCKS = _error(
-    "409 BlockCountExceedsLimit: The uncommitted block count cannot exceed the maximum limit of 100,000 blocks."
-)
-TOO_MANY_BLOCKS = _error(
-    "409 BlockCountExceedsLimit: The committed block count cannot exceed the maximum limit of 50,000 blocks."
-)
+_TOO_MANY: Final = "409 BlockCountExceedsLimit: The {} block count cannot exceed the maximum limit of {} blocks."
+TOO_MANY_UNCOMMITTED_BLOCKS = _error(_TOO_MANY.format("uncommitted", "100,000"))
+TOO_MANY_BLOCKS = _error(_TOO_MANY.format("committed", "50,000"))
 APPEND_POSITION_NOT_MET = _error(
     "412 AppendPositionConditionNotMet: The append position condition specified was not met."
 )
@@ -282,7 +276,7 @@ CANNOT_VERIFY_COPY_SOURCE = _error("400 CannotVerifyCopySource: Could not verify
 """The response has the message of the source instead."""
 NO_PENDING_COPY = _error("409 NoPendingCopyOperation: There is currently no pending copy operation.")
 
-# -- Leases; {resource} is blob or container
+# -- Leases; {resource} is blob or container, and {kind} the same capitalized
 
 LEASE_ALREADY_PRESENT = _error("409 LeaseAlreadyPresent: There is already a lease present.")
 LEASE_NOT_PRESENT = _error("409 LeaseNotPresentWithLeaseOperation: There is currently no lease on the {resource}.")
@@ -303,13 +297,5 @@ LEASE_IS_BROKEN = _error(
 INFINITE_LEASE_REQUIRED = _error(
     f"412 InfiniteLeaseDurationRequired: {_MATCHED} specified lease must be an infinite-duration lease."
 )
-BLOB_LEASE_NOT_PRESENT = _error("412 LeaseNotPresentWithBlobOperation: There is currently no lease on the blob.")
-BLOB_LEASE_MISMATCH = _error(
-    "412 LeaseIdMismatchWithBlobOperation: The lease ID specified did not match the lease ID for the blob."
-)
-CONTAINER_LEASE_NOT_PRESENT = _error(
-    "412 LeaseNotPresentWithContainerOperation: There is currently no lease on the container."
-)
-CONTAINER_LEASE_MISMATCH = _error(
-    "412 LeaseIdMismatchWithContainerOperation: The lease ID specified did not match the lease ID for the container."
-)
+USED_LEASE_NOT_PRESENT = replace(LEASE_NOT_PRESENT, status=412, code="LeaseNotPresentWith{kind}Operation")
+USED_LEASE_MISMATCH = replace(LEASE_ID_MISMATCH, status=412, code="LeaseIdMismatchWith{kind}Operation")

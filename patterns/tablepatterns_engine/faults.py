@@ -278,7 +278,6 @@ class Faults:
         return rule
 
     def remove(self, rule: Rule) -> None:
-        """End a rule."""
         with self._lock:
             self.rules = tuple(each for each in self.rules if each is not rule)
 

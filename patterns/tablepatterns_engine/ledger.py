@@ -64,7 +64,6 @@ class Totals:
     by_query_class: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, record: Record) -> None:
-        """Count one record."""
         self.requests += 1
         self.billable += record.billable
         self.examined += record.examined
@@ -118,7 +117,6 @@ class Ledger:
             return deepcopy(self._totals)
 
     def add(self, record: Record) -> None:
-        """Record a request."""
         with self._lock:
             self.records.append(record)
             self._uncounted.append(record)

@@ -166,10 +166,6 @@ class _Reply:
         return self._response.returned
 
     @property
-    def known_parts(self) -> Sequence[Response]:
-        return self._response.parts
-
-    @property
     def _cut_at(self) -> int | None:
         return self._response.fault.cut_at if self._response.fault else None
 
@@ -218,6 +214,13 @@ class _Reply:
         encoding = self.headers.get("content-encoding", "").strip().lower()
         return inflated(self._chunks()) if decompress and encoding in ENCODINGS else self._chunks()
 
+    def _parts(self) -> Iterator[tuple[HttpRequest, Response]]:
+        if not (self.content_type or "").startswith("multipart/mixed"):
+            raise ValueError("You can't get parts if the response is not multipart/mixed")
+        info = getattr(self.request, "multipart_mixed_info", None)
+        requests = chain(_flat(info[0] if info else ()), repeat(self.request))
+        return zip(requests, self._response.parts, strict=False)
+
 
 class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
     def __enter__(self) -> Self:
@@ -243,7 +246,7 @@ class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibl
 
     def parts(self) -> Iterator[EngineResponse]:
         """Return the responses in a multipart/mixed body, in order, with changesets flattened."""
-        replies = [EngineResponse(request, part) for request, part in _parts(self)]
+        replies = [EngineResponse(request, part) for request, part in self._parts()]
         for _ in _observations(self, replies):
             pass
         return iter(replies)
@@ -279,21 +282,12 @@ class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportInc
         return AioDownload(self, self._decoded(decompress))
 
     async def parts(self) -> AsyncIterator[AioEngineResponse]:
-        """Yield the responses in a multipart/mixed body, in order, with changesets flattened."""
-        replies = [AioEngineResponse(request, part) for request, part in _parts(self)]
+        replies = [AioEngineResponse(request, part) for request, part in self._parts()]
         for observation in _observations(self, replies):
             if isawaitable(observation):
                 await observation
         for reply in replies:
             yield reply
-
-
-def _parts(reply: _Reply) -> Iterator[tuple[HttpRequest, Response]]:
-    if not (reply.content_type or "").startswith("multipart/mixed"):
-        raise ValueError("You can't get parts if the response is not multipart/mixed")
-    info = getattr(reply.request, "multipart_mixed_info", None)
-    requests = chain(_flat(info[0] if info else ()), repeat(reply.request))
-    return zip(requests, reply.known_parts, strict=False)
 
 
 def _flat(requests: Iterable[Any]) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from tablepatterns_engine.account import DEVELOPMENT_NAME
-from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
+from tablepatterns_engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of
 
 from .output import Result, command, fail, new_app
 
@@ -50,7 +50,7 @@ def serve(
     except OSError as error:
         fail(f"{error.strerror}: choose another port, such as 0 for any that is free", as_json=as_json)
     urls = listeners.urls(engine.account_name)
-    key = f"${{{KEY_VARIABLE}}}" if has_own_key(os.environ) else None
+    key = f"${{{KEY_VARIABLE}}}" if KEY_VARIABLE in os.environ else None
     connection_string = listeners.connection_string(engine, key)
     lines = (f"{service:<5}  {url}" for service, url in urls.items())
     result = Result(

@@ -189,7 +189,6 @@ class BlockList(NamedTuple):
 
 
 def check_block_size(content: Content, longest: int) -> None:
-    """Reject the content of a block that is empty or too large."""
     if not len(content):
         raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > longest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_PAGE_BLOBS
@@ -12,7 +12,7 @@ from tablepatterns.limits import MAX_PAGE_BLOBS
 from .. import errors
 from ..errors import ServiceError
 from ..http.address import absolute
-from ..http.headers import metadata_headers, read_metadata, read_number, read_words
+from ..http.headers import metadata_headers, parse_number, read_metadata, read_number, read_words
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts, write_response
 from ..http.permissions import OWNER_ONLY
@@ -31,10 +31,9 @@ from .call import (
 )
 from .headers import (
     guid,
-    invalid,
     lease_headers,
-    missing,
     number,
+    parse_guid,
     read_container_terms,
     read_header,
     read_lease,
@@ -69,7 +68,7 @@ def list_containers(call: BlobCall) -> Response:
 def create_container(call: BlobCall) -> Response:
     call.begin("CreateContainer", CREATE_CONTAINER)
     metadata, access = read_metadata(call.request), _read_access(call.request.headers)
-    return Response(201, _version(call.containers.create(call.resource, metadata, access)))
+    return Response(201, version_headers(call.containers.create(call.resource, metadata, access)))
 
 
 def delete_container(call: BlobCall) -> Response:
@@ -82,7 +81,7 @@ def get_properties(call: BlobCall) -> Response:
     call.begin("GetContainerProperties", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     headers = {
-        **_version(container),
+        **version_headers(container),
         **metadata_headers(container.metadata),
         **lease_headers(container.lease, call.now),
         **_public(container),
@@ -99,19 +98,21 @@ def get_properties(call: BlobCall) -> Response:
 def get_metadata(call: BlobCall) -> Response:
     call.begin("GetContainerMetadata", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    return Response(200, {**_version(container), **metadata_headers(container.metadata)})
+    return Response(200, {**version_headers(container), **metadata_headers(container.metadata)})
 
 
 def set_metadata(call: BlobCall) -> Response:
     call.begin("SetContainerMetadata", WRITE_CONTAINER)
     terms = read_container_terms(call.request.headers)
-    return Response(200, _version(call.containers.set_metadata(call.resource, read_metadata(call.request), terms)))
+    return Response(
+        200, version_headers(call.containers.set_metadata(call.resource, read_metadata(call.request), terms))
+    )
 
 
 def get_access(call: BlobCall) -> Response:
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    headers = {**_version(container), **_public(container), **XML}
+    headers = {**version_headers(container), **_public(container), **XML}
     return Response(200, headers, write_policies(container.policies))
 
 
@@ -120,12 +121,8 @@ def set_access(call: BlobCall) -> Response:
     headers = call.request.headers
     policies, access = read_policies(call.request.body), _read_access(headers)
     return Response(
-        200, _version(call.containers.set_access(call.resource, access, policies, read_container_terms(headers)))
+        200, version_headers(call.containers.set_access(call.resource, access, policies, read_container_terms(headers)))
     )
-
-
-def _version(container: ContainerProperties) -> dict[str, str]:
-    return version_headers(container.etag, container.modified)
 
 
 def _public(container: ContainerProperties) -> Mapping[str, str]:
@@ -148,7 +145,7 @@ def lease_blob(call: BlobCall) -> Response:
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
     blob, now = call.state.lease(*call.place, action, read_terms(call.request.headers, lease=None))
-    return _answer(name, version_headers(blob.etag, blob.modified), blob.lease, now)
+    return _answer(name, version_headers(blob), blob.lease, now)
 
 
 def lease_container(call: BlobCall) -> Response:
@@ -156,7 +153,7 @@ def lease_container(call: BlobCall) -> Response:
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_terms(call.request.headers, lease=None)
     container, now = call.containers.lease(call.resource, action, terms)
-    return _answer(name, _version(container), container.lease, now)
+    return _answer(name, version_headers(container), container.lease, now)
 
 
 def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Response:
@@ -168,32 +165,15 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 
 
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
-    name = required(headers, _ACTION)
-    read = _ACTIONS.get(name.lower())
-    if read is None:
-        raise invalid(_ACTION, name)
-    return name.lower(), read(headers)
-
-
-def _acquire(headers: Mapping[str, str]) -> Action:
-    duration = number(headers, _DURATION)
-    if duration is None:
-        raise missing(_DURATION)
-    return Acquire(duration, guid(headers, _PROPOSED))
-
-
-def _id(headers: Mapping[str, str], name: str = _ID) -> UUID:
-    request_id = guid(headers, name)
-    if request_id is None:
-        raise missing(name)
-    return request_id
+    read = required(headers, _ACTION, lambda name: _ACTIONS[name.lower()])
+    return headers[_ACTION].lower(), read(headers)
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Action]]] = {
-    "acquire": _acquire,
-    "renew": lambda headers: Renew(_id(headers)),
-    "change": lambda headers: Change(_id(headers), _id(headers, _PROPOSED)),
-    "release": lambda headers: Release(_id(headers)),
+    "acquire": lambda headers: Acquire(required(headers, _DURATION, parse_number), guid(headers, _PROPOSED)),
+    "renew": lambda headers: Renew(required(headers, _ID, parse_guid)),
+    "change": lambda headers: Change(required(headers, _ID, parse_guid), required(headers, _PROPOSED, parse_guid)),
+    "release": lambda headers: Release(required(headers, _ID, parse_guid)),
     "break": lambda headers: Break(number(headers, _PERIOD)),
 }
 

@@ -17,7 +17,7 @@ from ..collections import OrderedMap
 from ..errors import ServiceError
 from ..resources import AccessPolicy, Deletions, check_policies, check_resource_name, checked_metadata
 from .conditions import NO_TERMS, Terms, check_write
-from .leases import CONTAINER, Action
+from .leases import Action
 from .listing import checked_page_limit
 from .state import Container, ContainerProperties, PublicAccess
 
@@ -57,14 +57,14 @@ class Containers:
                 return
             properties = self.find(name).properties
             check_write(terms, properties)
-            properties.lease.check_write(terms.lease, self._clock.now(), CONTAINER)
+            properties.lease.check_write(terms.lease, self._clock.now(), "container")
             del self._containers[name]
             self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
         with self._lock:
             properties = self.find(name).properties
-            properties.lease.check_read(terms.lease, self._clock.now(), CONTAINER)
+            properties.lease.check_read(terms.lease, self._clock.now(), "container")
         return properties
 
     def public_access(self, name: str) -> PublicAccess:
@@ -88,7 +88,7 @@ class Containers:
             container, now = self.find(name), self._clock.now()
             properties = container.properties
             check_write(terms, properties)
-            container.properties = replace(properties, lease=action.on(properties.lease, now, CONTAINER))
+            container.properties = replace(properties, lease=action.on(properties.lease, now, "container"))
             return container.properties, now
 
     def page(
@@ -112,7 +112,7 @@ class Containers:
             container = self.find(name)
             properties = container.properties
             check_write(terms, properties)
-            properties.lease.check_read(terms.lease, self._clock.now(), CONTAINER)
+            properties.lease.check_read(terms.lease, self._clock.now(), "container")
             container.properties = replace(properties, modified=self._clock.stamp(), **changes)
             return container.properties
 

@@ -17,7 +17,7 @@ from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
-from .conditions import ANY, TagCondition, Terms, parse_tag_condition
+from .conditions import ANY, Terms, Versioned, parse_tag_condition
 from .leases import INFINITE, Lease, State
 from .listing import Mark
 
@@ -28,8 +28,8 @@ def invalid(name: str, value: object) -> ServiceError:
     return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
-def required(headers: Mapping[str, str], name: str) -> str:
-    value = headers.get(name)
+def required(headers: Mapping[str, str], name: str, parse: Callable[[str], _T]) -> _T:
+    value = read_header(headers, name, parse)
     if value is None:
         raise missing(name)
     return value
@@ -48,6 +48,8 @@ def read_header(headers: Mapping[str, str], name: str, parse: Callable[[str], _T
         return parse(text)
     except (LookupError, TypeError, ValueError) as error:
         raise invalid(name, text) from error
+    except NotImplementedError as error:
+        raise ServiceError(errors.NOT_IMPLEMENTED) from error
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
@@ -84,9 +86,13 @@ def _parse_date(text: str) -> Ticks:
     return Ticks.of(date if date.tzinfo else date.replace(tzinfo=timezone.utc))
 
 
+def parse_guid(text: str) -> UUID:
+    """Parse a GUID in any of its forms."""
+    return UUID(text.strip("()"))
+
+
 def guid(headers: Mapping[str, str], name: str) -> UUID | None:
-    """Return a header as a GUID, in any of its forms."""
-    return read_header(headers, name, lambda text: UUID(text.strip("()")))
+    return read_header(headers, name, parse_guid)
 
 
 def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
@@ -143,8 +149,8 @@ def base64(digest: bytes) -> str:
     return b64encode(digest).decode()
 
 
-def version_headers(etag: str, modified: Ticks) -> dict[str, str]:
-    return {"ETag": etag, "Last-Modified": http_date(modified)}
+def version_headers(version: Versioned) -> dict[str, str]:
+    return {"ETag": version.etag, "Last-Modified": http_date(version.modified)}
 
 
 def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
@@ -160,12 +166,12 @@ def duration_of(lease: Lease) -> str:
 
 
 def written_headers(blob: Blob) -> dict[str, str]:
-    return {**version_headers(blob.etag, blob.modified), "x-ms-request-server-encrypted": "true"}
+    return {**version_headers(blob), "x-ms-request-server-encrypted": "true"}
 
 
 def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
     headers = {
-        **version_headers(blob.etag, blob.modified),
+        **version_headers(blob),
         **write_content_headers(blob.headers),
         **metadata_headers(blob.metadata),
         **(lease_headers(blob.lease, now) if blob.snapshot is None else {}),
@@ -245,7 +251,7 @@ def read_terms(headers: Mapping[str, str], prefix: str = "", lease: str | None =
         none_match=read_header(headers, f"{prefix}if-none-match", _etags),
         modified_since=moment(headers, f"{prefix}if-modified-since"),
         unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
-        tags=_tag_condition(headers, _TAGS.get(prefix, "x-ms-if-tags")),
+        tags=read_header(headers, _TAGS.get(prefix, "x-ms-if-tags"), parse_tag_condition),
         lease=guid(headers, lease) if lease else None,
     )
 
@@ -268,13 +274,6 @@ def read_container_terms(headers: Mapping[str, str], lease: str | None = _LEASE)
     if terms.match is not None or terms.none_match is not None:
         raise ServiceError(errors.CONDITIONS_NOT_SUPPORTED)
     return terms
-
-
-def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None:
-    try:
-        return read_header(headers, name, parse_tag_condition)
-    except NotImplementedError as error:
-        raise ServiceError(errors.NOT_IMPLEMENTED) from error
 
 
 _ETAG: Final = re.compile(r'(?:W/)?"[^"]*"|[^\s"]+')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID, uuid4
 
 from tablepatterns.edm import Ticks
@@ -34,19 +34,8 @@ class State(Enum):
         return self in (State.LEASED, State.BREAKING)
 
 
-class Words(NamedTuple):
-    """The errors of a lease, on blobs or on containers."""
-
-    resource: str
-    use_without_lease: ErrorMessage
-    use_with_other_lease: ErrorMessage
-
-    def error(self, message: ErrorMessage) -> ServiceError:
-        return ServiceError(message.format(resource=self.resource))
-
-
-BLOB: Final = Words("blob", errors.BLOB_LEASE_NOT_PRESENT, errors.BLOB_LEASE_MISMATCH)
-CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors.CONTAINER_LEASE_MISMATCH)
+Resource: TypeAlias = Literal["blob", "container"]
+"""What is leased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +67,23 @@ class Lease:
         """Return the lease after a write to its resource, which clears the id of an inactive lease."""
         return self if self.state(now).locked else NO_LEASE
 
-    def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+    def check_read(self, id: UUID | None, now: Ticks, resource: Resource) -> None:  # noqa: A002 - what the service calls it
         """Reject a read with a lease id unless it is that of the active lease."""
         if id is None:
             return
         state = self.state(now)
         if state in (State.EXPIRED, State.BROKEN):
-            raise words.error(errors.LEASE_LOST)
+            raise _error(errors.LEASE_LOST, resource)
         if not state.locked:
-            raise ServiceError(words.use_without_lease)
+            raise _error(errors.USED_LEASE_NOT_PRESENT, resource)
         if id != self.id:
-            raise ServiceError(words.use_with_other_lease)
+            raise _error(errors.USED_LEASE_MISMATCH, resource)
 
-    def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+    def check_write(self, id: UUID | None, now: Ticks, resource: Resource) -> None:  # noqa: A002 - what the service calls it
         """Reject a write without the id of the active lease, or with an id if there is none."""
         if id is None and self.state(now).locked:
-            raise words.error(errors.LEASE_ID_MISSING)
-        self.check_read(id, now, words)
+            raise _error(errors.LEASE_ID_MISSING, resource)
+        self.check_read(id, now, resource)
 
 
 NO_LEASE: Final = Lease()
@@ -107,7 +96,7 @@ class Acquire:
     duration: int
     proposed: UUID | None = None
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+    def on(self, lease: Lease, now: Ticks, resource: Resource) -> Lease:
         if self.duration != INFINITE and not LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION:
             raise ServiceError(errors.INVALID_LEASE_DURATION.with_details(HeaderValue=self.duration))
         state = lease.state(now)
@@ -124,8 +113,8 @@ class Renew:
 
     id: UUID
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
-        _check_id(lease, self.id, words)
+    def on(self, lease: Lease, now: Ticks, resource: Resource) -> Lease:
+        _check_id(lease, self.id, resource)
         if lease.breaking:
             raise ServiceError(errors.LEASE_IS_BROKEN)
         return replace(lease, ends=_end(now, lease.duration))
@@ -138,12 +127,12 @@ class Change:
     id: UUID
     proposed: UUID
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+    def on(self, lease: Lease, now: Ticks, resource: Resource) -> Lease:
         state = lease.state(now)
         if not state.locked:
-            raise words.error(errors.LEASE_NOT_PRESENT)
+            raise _error(errors.LEASE_NOT_PRESENT, resource)
         if lease.id not in (self.id, self.proposed):
-            raise words.error(errors.LEASE_ID_MISMATCH)
+            raise _error(errors.LEASE_ID_MISMATCH, resource)
         if state is State.BREAKING:
             raise ServiceError(errors.LEASE_CANNOT_BE_CHANGED)
         return replace(lease, id=self.proposed)
@@ -155,8 +144,8 @@ class Release:
 
     id: UUID
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
-        _check_id(lease, self.id, words)
+    def on(self, lease: Lease, now: Ticks, resource: Resource) -> Lease:
+        _check_id(lease, self.id, resource)
         return NO_LEASE
 
 
@@ -169,11 +158,11 @@ class Break:
 
     period: int | None = None
 
-    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+    def on(self, lease: Lease, now: Ticks, resource: Resource) -> Lease:
         if self.period is not None and not 0 <= self.period <= MAX_BREAK_PERIOD:
             raise ServiceError(errors.INVALID_BREAK_PERIOD.with_details(HeaderValue=self.period))
         if lease.id is None:
-            raise words.error(errors.LEASE_NOT_PRESENT)
+            raise _error(errors.LEASE_NOT_PRESENT, resource)
         ends = now if lease.ends is None and self.period is None else lease.ends
         if self.period is not None:
             asked = Ticks(now + self.period * SECOND)
@@ -184,10 +173,14 @@ class Break:
 Action: TypeAlias = Acquire | Renew | Change | Release | Break
 
 
+def _error(message: ErrorMessage, resource: Resource) -> ServiceError:
+    return ServiceError(message.format(resource=resource, kind=resource.capitalize()))
+
+
 def _end(now: Ticks, duration: int) -> Ticks | None:
     return None if duration == INFINITE else Ticks(now + duration * SECOND)
 
 
-def _check_id(lease: Lease, id: UUID, words: Words) -> None:  # noqa: A002 - what the service calls it
+def _check_id(lease: Lease, id: UUID, resource: Resource) -> None:  # noqa: A002 - what the service calls it
     if lease.id != id:
-        raise words.error(errors.LEASE_ID_MISMATCH)
+        raise _error(errors.LEASE_ID_MISMATCH, resource)

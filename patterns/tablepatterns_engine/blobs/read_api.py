@@ -77,7 +77,7 @@ def get_metadata(call: BlobCall) -> Response:
     call.begin("GetBlobMetadata", READ)
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
-    return Response(200, {**version_headers(blob.etag, blob.modified), **metadata_headers(blob.metadata)})
+    return Response(200, {**version_headers(blob), **metadata_headers(blob.metadata)})
 
 
 def get_tags(call: BlobCall) -> Response:
@@ -94,7 +94,7 @@ def get_block_list(call: BlobCall) -> Response:
     blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
     headers = {**XML}
     if blocks.blob is not None:
-        headers |= version_headers(blocks.blob.etag, blocks.blob.modified)
+        headers |= version_headers(blocks.blob)
         headers["x-ms-blob-content-length"] = str(len(blocks.blob.content))
     return Response(200, headers, write_block_list(blocks, list_type))
 
@@ -131,7 +131,6 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 
 def _overrides(call: BlobCall) -> dict[str, str]:
-    """Return the content headers that the sender's SAS overrides."""
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import uuid4
 
 from tablepatterns.edm import Ticks
@@ -33,11 +33,11 @@ from .blob import (
 )
 from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
 from .containers import Containers
-from .leases import BLOB, INFINITE, NO_LEASE, Action
+from .leases import INFINITE, NO_LEASE, Action
 from .listing import ListBlobsQuery, Page, list_page
 from .state import Container, Slot, Snapshots
 
-__all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
+__all__ = ["Blobs", "CopySource", "Snapshots"]
 
 _NO_DRAFT: Final = Draft()
 
@@ -51,13 +51,6 @@ class CopySource:
     snapshot: Ticks | None = None
     url: str = ""
     terms: Terms = NO_TERMS
-
-
-class Appended(NamedTuple):
-    """A blob with an appended block, and the position of the block."""
-
-    blob: Blob
-    offset: int
 
 
 class Blobs(Settings):
@@ -77,7 +70,7 @@ class Blobs(Settings):
         with self._lock:
             blob = self._slot(container, name).version(snapshot)
             check_read(terms, blob)
-            blob.lease.check_read(terms.lease, self._clock.now(), BLOB)
+            blob.lease.check_read(terms.lease, self._clock.now(), "blob")
         return blob
 
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
@@ -89,7 +82,7 @@ class Blobs(Settings):
                 return BlockList(None, (), staged)
             blob = slot.version(snapshot)
             check_read(terms, blob)
-            blob.lease.check_read(terms.lease, now, BLOB)
+            blob.lease.check_read(terms.lease, now, "blob")
         _check_kind(blob, Kind.BLOCK)
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
@@ -164,7 +157,7 @@ class Blobs(Settings):
         """Return the blob to copy, which may be archived only if the copy `rehydrates` it."""
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
-            origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
+            origin.lease.check_read(source.terms.lease, self._clock.now(), "blob")
         check_write(source.terms, origin, errors.SOURCE_CONDITION_NOT_MET)
         if not rehydrates:
             origin.check_online()
@@ -178,7 +171,7 @@ class Blobs(Settings):
             home, slot = self._place(container, name)
             now = self._clock.now()
             lease = slot.current.lease if slot.current else NO_LEASE
-            lease.check_write(terms.lease, now, BLOB)
+            lease.check_write(terms.lease, now, "blob")
             if slot.current is not None:
                 _check_kind(slot.current, Kind.BLOCK)
                 slot.current.check_online()
@@ -196,11 +189,10 @@ class Blobs(Settings):
         *,
         position: int | None = None,
         max_size: int | None = None,
-    ) -> Appended:
+    ) -> Blob:
         """Add a block to an append blob, which must have the length `position`, and at most `max_size` afterwards."""
         check_block_size(content, MAX_APPEND_BYTES)
-        blob = self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
-        return Appended(blob, len(blob.content) - len(content))
+        return self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
         """Seal an append blob; a sealed one keeps its version."""
@@ -238,7 +230,7 @@ class Blobs(Settings):
             blob = slot.version(snapshot)
             check_write(terms, blob)
             _check_kind(blob, Kind.BLOCK)
-            blob.lease.check_read(terms.lease, now, BLOB)
+            blob.lease.check_read(terms.lease, now, "blob")
             slot.replace(blob, replace(blob, tier=tier, tier_changed=now))
         return blob
 
@@ -248,7 +240,7 @@ class Blobs(Settings):
             slot, now = self._slot(container, name), self._clock.now()
             blob = slot.existing()
             check_write(terms, blob)
-            slot.current = leased = replace(blob, lease=action.on(blob.lease, now, BLOB))
+            slot.current = leased = replace(blob, lease=action.on(blob.lease, now, "blob"))
             return leased, now
 
     def snapshot(
@@ -260,7 +252,7 @@ class Blobs(Settings):
             slot = self._slot(container, name)
             blob = slot.existing()
             check_write(terms, blob)
-            blob.lease.check_read(terms.lease, self._clock.now(), BLOB)
+            blob.lease.check_read(terms.lease, self._clock.now(), "blob")
             blob.check_online()
             snapshot_blob = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE)
             if new_metadata is not None:
@@ -287,7 +279,7 @@ class Blobs(Settings):
                 version = slot.version(snapshot)
                 check_write(terms, version)
                 check_tier(terms, version.tier_changed or version.created)
-                version.lease.check_write(terms.lease, self._clock.now(), BLOB)
+                version.lease.check_write(terms.lease, self._clock.now(), "blob")
                 slot.remove(version, snapshots)
             if slot.current is None:
                 del home.slots[name]
@@ -312,12 +304,12 @@ class Blobs(Settings):
             before, now = slot.current, self._clock.now()
             lease = before.lease if before else NO_LEASE
             if ANY in (terms.none_match or ()):
-                lease.check_write(terms.lease, now, BLOB)
+                lease.check_write(terms.lease, now, "blob")
                 if lease.state(now).locked:
                     # The service ignores `If-None-Match: *` for the holder of the lease
                     terms = replace(terms, none_match=None)
             check_create(terms, before, unmet)
-            lease.check_write(terms.lease, now, BLOB)
+            lease.check_write(terms.lease, now, "blob")
             blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
             slot.commit(blob)
             home.slots[name] = slot
@@ -336,7 +328,7 @@ class Blobs(Settings):
         slot = self._slot(container, name)
         blob = slot.existing()
         check_write(terms, blob)
-        blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
+        blob.lease.check_write(terms.lease, self._clock.now(), "blob")
         return slot, blob
 
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:

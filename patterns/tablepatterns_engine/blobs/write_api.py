@@ -34,7 +34,6 @@ from .headers import (
     count,
     flag,
     invalid,
-    missing,
     read_content_headers,
     read_deletion_terms,
     read_header,
@@ -133,6 +132,7 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
 
 
 _TYPE: Final = "x-ms-blob-type"
+_TIER: Final = "x-ms-access-tier"
 _POSITION: Final = "x-ms-blob-condition-appendpos"
 _MAX_SIZE: Final = "x-ms-blob-condition-maxsize"
 _KEEPS_HEADERS: Final = "x-ms-copy-source-blob-properties"
@@ -190,9 +190,8 @@ def append_block(call: BlobCall) -> Response:
     if len(payload.content) > _SMALL_APPEND and call.version < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = count(headers, _POSITION), count(headers, _MAX_SIZE)
-    blob, offset = call.state.append(
-        *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
-    )
+    blob = call.state.append(*call.place, payload.content, read_terms(headers), position=position, max_size=max_size)
+    offset = len(blob.content) - len(payload.content)
     response_headers = {"x-ms-blob-append-offset": str(offset), "x-ms-blob-committed-block-count": str(blob.appends)}
     # An append from another blob is confirmed with its MD5 in every version
     is_copy = copies(call) and not payload.checksum
@@ -204,7 +203,7 @@ def seal(call: BlobCall) -> Response:
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
     blob = call.state.seal(*call.place, read_terms(headers), position=count(headers, _POSITION))
-    return Response(200, {**version_headers(blob.etag, blob.modified), "x-ms-blob-sealed": "true"})
+    return Response(200, {**version_headers(blob), "x-ms-blob-sealed": "true"})
 
 
 def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
@@ -214,13 +213,9 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
         headers=read_content_headers(headers, whole=whole),
         metadata=read_metadata(call.request),
         tags=read_tags_header(headers),
-        tier=read_tier(headers),
+        tier=read_header(headers, _TIER, Tier),
         sealed=flag(headers, "x-ms-seal-blob"),
     )
-
-
-def read_tier(headers: Mapping[str, str]) -> Tier | None:
-    return read_header(headers, "x-ms-access-tier", Tier)
 
 
 def _source(call: BlobCall) -> Blob | None:
@@ -250,13 +245,9 @@ def _draft_from(call: BlobCall, origin: Blob) -> Draft:
 
 
 def _read_kind(headers: Mapping[str, str]) -> Kind:
-    kind = required(headers, _TYPE)
-    if kind == "PageBlob":
+    if headers.get(_TYPE) == "PageBlob":
         raise ServiceError(errors.NOT_IMPLEMENTED)
-    try:
-        return Kind(kind)
-    except ValueError as error:
-        raise invalid(_TYPE, kind) from error
+    return required(headers, _TYPE, Kind)
 
 
 _PRIORITY: Final = "x-ms-rehydrate-priority"
@@ -273,7 +264,7 @@ def set_headers(call: BlobCall) -> Response:
     headers = call.request.headers
     content_headers = read_content_headers(headers, default=_NO_HEADERS)
     blob = call.state.set_headers(*call.place, content_headers, read_terms(headers))
-    return Response(200, version_headers(blob.etag, blob.modified))
+    return Response(200, version_headers(blob))
 
 
 def set_metadata(call: BlobCall) -> Response:
@@ -292,9 +283,7 @@ def set_tags(call: BlobCall) -> Response:
 def set_tier(call: BlobCall) -> Response:
     call.begin("SetBlobTier", WRITE)
     headers = call.request.headers
-    tier = read_tier(headers)
-    if tier is None:
-        raise missing("x-ms-access-tier")
+    tier = required(headers, _TIER, Tier)
     read_header(headers, _PRIORITY, _PRIORITIES.index)
     before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
@@ -306,7 +295,7 @@ def take_snapshot(call: BlobCall) -> Response:
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
     # The service says whether it has encrypted metadata with the request
     encrypted = {"x-ms-request-server-encrypted": "true" if metadata else "false"}
-    headers = {**version_headers(taken.etag, taken.modified), **encrypted}
+    headers = {**version_headers(taken), **encrypted}
     if taken.snapshot is not None:
         headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
     return Response(201, headers)
@@ -341,7 +330,7 @@ def copy_blob(call: BlobCall) -> Response:
     blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
     )
-    response_headers = version_headers(blob.etag, blob.modified)
+    response_headers = version_headers(blob)
     if blob.copy is not None:
         response_headers |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
     return Response(202, response_headers | (checksum_headers(blob.content, call.version) if is_sync else {}))
@@ -355,7 +344,7 @@ def abort_copy(call: BlobCall) -> Response:
         UUID(copy_id)
     except ValueError as error:
         raise invalid_parameter("copyid", copy_id, "copyid needs to be valid Guid.") from error
-    action = required(call.request.headers, "x-ms-copy-action")
+    action = required(call.request.headers, "x-ms-copy-action", str)
     if action.lower() != "abort":
         raise invalid("x-ms-copy-action", action)
     call.state.get(*call.place, read_lease(call.request.headers))

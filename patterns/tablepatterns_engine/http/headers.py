@@ -48,7 +48,6 @@ def _http_date(seconds: int) -> str:
 
 
 def seven_digits(moment: Ticks) -> str:
-    """Return an instant with all seven digits of its fraction."""
     return f"{moment.iso()[:19]}.{int(moment) % SECOND:07d}Z"
 
 

@@ -39,10 +39,6 @@ class Support:
         self._headers = frozenset(name for name in rejected if not name.startswith("?"))
         self._parameters = frozenset(name[1:] for name in rejected if name.startswith("?"))
 
-    def rejects(self, option: str) -> bool:
-        """Return whether a header, or a query parameter that begins with a question mark, is rejected."""
-        return option[1:] in self._parameters if option.startswith("?") else option in self._headers
-
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
         if not self._headers.isdisjoint(headers) or (query and not self._parameters.isdisjoint(query)):
             options = [(name, headers[name]) for name in self._headers.intersection(headers)]

@@ -90,7 +90,6 @@ def write_document(root: str) -> bytes:
 
 
 def element(name: str, *content: str) -> str:
-    """Return an element with child elements or escaped text."""
     return f"<{name}>{''.join(content)}</{name}>" if any(content) else f"<{name} />"
 
 

@@ -31,11 +31,6 @@ def engine_of(name: str, environment: Mapping[str, str]) -> Engine:
     return Engine(name, key)
 
 
-def has_own_key(environment: Mapping[str, str]) -> bool:
-    """Return whether the account has a key that is not published."""
-    return KEY_VARIABLE in environment
-
-
 def _is_base64(text: str) -> bool:
     try:
         b64decode(text, validate=True)
@@ -70,9 +65,10 @@ class Listeners:
         allow_hosts: Collection[str] = (),
     ) -> None:
         family, address = _resolved(host)
-        self.hosts = Hosts(tuple(allow_hosts), checked=bool(allow_hosts) or ip_address(address).is_loopback)
+        is_local = ip_address(address).is_loopback
+        self.hosts = Hosts([name.lower() for name in allow_hosts], checked=bool(allow_hosts) or is_local)
         """The names that the Host of a request may have."""
-        if not anywhere and not ip_address(address).is_loopback:
+        if not anywhere and not is_local:
             rule = (
                 "other machines could reach the account, whose key is published unless you set your own: they could "
                 "read, change and fill it"

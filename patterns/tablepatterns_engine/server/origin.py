@@ -29,6 +29,7 @@ class Rejection:
 class Hosts:
     """The host names that requests may use besides those of the loopback interface.
 
+    :param allowed: these names, in lower case
     :param checked: whether the Host header is checked; not if other machines may connect, by any name
     """
 
@@ -36,7 +37,6 @@ class Hosts:
     checked: bool = True
 
     def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
-        """Return why a request is rejected, or None."""
         host = headers.get("host")
         # Only an HTTP/1.0 client may omit it, and no browser does
         if self.checked and host is not None and not self._knows(host):
@@ -58,15 +58,11 @@ class Hosts:
             address = urlsplit(origin)
         except ValueError:
             return False
-        return bool(address.netloc) and (address.netloc.lower() == host.lower() or address.hostname in self._names)
+        return bool(address.netloc) and (address.netloc.lower() == host.lower() or address.hostname in self.allowed)
 
     def _knows(self, host: str) -> bool:
         name = _name_of(host)
-        return name is not None and (is_loopback(name) or name in self._names)
-
-    @property
-    def _names(self) -> frozenset[str]:
-        return frozenset(name.lower() for name in self.allowed)
+        return name is not None and (is_loopback(name) or name in self.allowed)
 
 
 @lru_cache(maxsize=256)
@@ -80,7 +76,6 @@ def _name_of(host: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
-    """Whether a host name or an address is that of the loopback interface."""
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:

@@ -173,7 +173,6 @@ def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Valu
 
 
 def check_size(size: int, values: Iterable[Value]) -> None:
-    """Reject an entity that is too large, or has a value that is too large."""
     # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
     if size > MAX_BINARY_BYTES and any(map(_too_large, values)):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)

@@ -32,7 +32,7 @@ def test_a_copy_of_an_append_blob_can_be_appended_to(blobs: Blobs) -> None:
     put(blobs, "log", kind=Kind.APPEND)
     blobs.append(HOME, "log", of("one "))
     blobs.copy(HOME, "copy", CopySource(HOME, "log"))
-    assert blobs.append(HOME, "copy", of("two ")).blob.appends == 2
+    assert blobs.append(HOME, "copy", of("two ")).appends == 2
     assert text_of(blobs.get(HOME, "log")) == "one "
 
 

@@ -10,7 +10,6 @@ from support.blob_states import HOME, A, B, C, put, under
 from support.table_states import service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns_engine.blobs.leases import (
-    BLOB,
     INFINITE,
     Acquire,
     Action,
@@ -188,7 +187,7 @@ class TestContainers:
 
 
 def leased(duration: int) -> Lease:
-    return Acquire(duration, A).on(NO_LEASE_YET, Ticks(0), BLOB)
+    return Acquire(duration, A).on(NO_LEASE_YET, Ticks(0), "blob")
 
 
 def at(seconds: float) -> Ticks:
@@ -213,7 +212,7 @@ def test_no_lease_runs_for_another_time(duration: int) -> None:
 @pytest.mark.parametrize("period", [-1, 61])
 def test_no_break_takes_longer_than_a_minute(period: int) -> None:
     with pytest.raises(ServiceError) as caught:
-        Break(period).on(leased(60), Ticks(0), BLOB)
+        Break(period).on(leased(60), Ticks(0), "blob")
     assert caught.value.code == "InvalidHeaderValue"
 
 
@@ -222,30 +221,30 @@ def test_no_break_takes_longer_than_a_minute(period: int) -> None:
     [(60, None, 50), (60, 5, 5), (60, 60, 50), (INFINITE, None, 0), (INFINITE, 60, 60), (60, 0, 0), (INFINITE, 0, 0)],
 )
 def test_a_break_takes_the_shorter_of_the_period_and_what_is_left(duration: int, period: int | None, left: int) -> None:
-    lease = Break(period).on(leased(duration), at(10), BLOB)
+    lease = Break(period).on(leased(duration), at(10), "blob")
     assert lease.seconds_left(at(10)) == left
     assert lease.state(at(10)) is (State.BREAKING if left else State.BROKEN)
     assert lease.state(at(10 + left)) is State.BROKEN
 
 
 def test_another_break_can_only_make_it_shorter() -> None:
-    lease = Break(30).on(leased(60), at(0), BLOB)
-    assert Break(40).on(lease, at(10), BLOB).seconds_left(at(10)) == 20
-    assert Break(None).on(lease, at(10), BLOB).seconds_left(at(10)) == 20
-    assert Break(5).on(lease, at(10), BLOB).seconds_left(at(10)) == 5
+    lease = Break(30).on(leased(60), at(0), "blob")
+    assert Break(40).on(lease, at(10), "blob").seconds_left(at(10)) == 20
+    assert Break(None).on(lease, at(10), "blob").seconds_left(at(10)) == 20
+    assert Break(5).on(lease, at(10), "blob").seconds_left(at(10)) == 5
 
 
 def test_a_renewed_lease_runs_for_its_own_duration_again() -> None:
-    lease = Renew(A).on(leased(20), at(50), BLOB)
+    lease = Renew(A).on(leased(20), at(50), "blob")
     assert (lease.state(at(69)), lease.state(at(70))) == (State.LEASED, State.EXPIRED)
 
 
 def test_an_acquired_lease_has_the_new_duration_and_the_proposed_id_or_a_new_one() -> None:
-    again = Acquire(INFINITE, A).on(leased(15), at(1), BLOB)
+    again = Acquire(INFINITE, A).on(leased(15), at(1), "blob")
     assert (again.id, again.duration, again.ends) == (A, INFINITE, None)
-    assert len({Acquire(15).on(NO_LEASE_YET, at(0), BLOB).id for _ in range(3)}) == 3
+    assert len({Acquire(15).on(NO_LEASE_YET, at(0), "blob").id for _ in range(3)}) == 3
 
 
 def test_a_changed_lease_ends_when_it_would_have() -> None:
-    lease = Change(A, B).on(leased(15), at(10), BLOB)
+    lease = Change(A, B).on(leased(15), at(10), "blob")
     assert (lease.id, lease.ends) == (B, at(15))
