@@ -48,16 +48,7 @@ from .foreign import FileImport, Rejects, import_foreign, rejects_of
 from .lines import zstd
 from .manifest import Export, Manifest
 from .places import opened, path_between, place_of
-from .restore import (
-    IfExists,
-    ImportProgress,
-    Load,
-    RowLoader,
-    SetLoader,
-    check_content,
-    import_part,
-    import_walk,
-)
+from .restore import IfExists, ImportProgress, Load, RowLoader, SetLoader, check_content, import_part, import_walk
 
 
 class TableTransfer(Pattern[Account_co]):

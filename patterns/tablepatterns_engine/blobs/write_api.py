@@ -16,16 +16,7 @@ from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
 from ..resources import invalid_parameter
 from .blob import Blob, ContentHeaders, Draft, Kind, Tier
-from .body import (
-    Payload,
-    check_md5,
-    checksum_headers,
-    md5_headers,
-    md5_of,
-    parse_range,
-    read_copied,
-    read_payload,
-)
+from .body import Payload, check_md5, checksum_headers, md5_headers, md5_of, parse_range, read_copied, read_payload
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .headers import (
     BLOB_PREFIX,
