@@ -78,17 +78,13 @@ def review_with_changes(
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
 
-    def simulate_part(part: Design, beside: Sequence[float]) -> Reviewed:
-        return without_advice(part, price_table, measurements, beside)[1]
-
-    def estimate_part(part: Design, beside: Sequence[float]) -> Reviewed:
-        return _by_estimate(part, price_table, beside)
-
     findings, changes, together = with_tested_advice(
         reviewed,
         context,
-        ChangedReviews(reviewed, simulate_part).review,
-        ChangedReviews(reviewed, estimate_part).review,
+        ChangedReviews(
+            reviewed, lambda part, beside: without_advice(part, price_table, measurements, beside)[1]
+        ).review,
+        ChangedReviews(reviewed, lambda part, beside: _by_estimate(part, price_table, beside)).review,
         lambda: measurements.count < most,
     )
     return replace(reviewed, findings=findings, together=together), changes

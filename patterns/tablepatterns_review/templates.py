@@ -6,16 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 
 def environment(
-    module: str, *, is_html: bool = False, finalize: Callable[[Any], Any] | None = None, **names: object
+    module: str, *, is_html: bool = False, show_text: Callable[[str], str] = str, **names: object
 ) -> Environment:
     """Return the environment of the templates in the folder `templates` beside a module.
 
-    :param finalize: applied to each value that a template inserts
+    :param show_text: applied to each text that a template inserts, before it is escaped, unless it is `Markup`
     :param names: filters and globals
     """
+
+    def finalize(value: object) -> object:
+        return show_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
     opened = Environment(
         loader=PackageLoader(module.rpartition(".")[0], "templates"),
         autoescape=is_html,  # noqa: S701 - other formats have their own escapes

@@ -138,7 +138,6 @@ def _derived(target: Target) -> Derived | None:
 
 
 def _rebuilt(declared_set: DeclaredSet, old: Derived, says: str, **arguments: Any) -> Iterator[Change]:
-    """Yield an index with other arguments in place of an old one."""
     if declared_set.profile(old).layout is not None:
         yield changes.put_derived(declared_set, rebuilt(old, declared_set.key, **arguments), says, replaces=old.name)
 

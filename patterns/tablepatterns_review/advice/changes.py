@@ -132,5 +132,4 @@ def change_key(
     fields: Mapping[str, Values] | None = None,
     corrects: str | None = None,
 ) -> Change:
-    """Return the change that gives the entities another key, with further fields."""
     return Change(declared_set.name, says, "compound_key", corrects, {"key": key}, fields=fields or {})

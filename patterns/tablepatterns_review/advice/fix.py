@@ -16,7 +16,6 @@ from .changes import Change, DerivedChange
 
 
 def fixed_text(text: str, change: Change) -> str:
-    """Return the text of a design file with a change."""
     document: Any = tomlkit.parse(text)
     sets = cast("list[Any]", document.get("set", []))
     table = next((table for table in sets if table.get("name") == change.set), None)

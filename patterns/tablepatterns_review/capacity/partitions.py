@@ -111,7 +111,6 @@ class Partitions:
 
     @property
     def names(self) -> set[str]:
-        """The fields that determine a partition."""
         clock = set[str]() if self.clock is None else {self.clock.name}
         return clock.union(*(dimension.names for dimension in self.dimensions))
 

@@ -163,7 +163,6 @@ def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) 
 
 
 def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
-    """Return the measured figures with the monthly cost of each access pattern."""
     amounts = costs.by_subject
     return tuple(replace(call, cost_a_month=amounts.get(call.subject)) for call in measured_sets)
 

@@ -26,7 +26,6 @@ def arguments_of(derived: Derived, primary: Key) -> dict[str, Any]:
 
 
 def rebuilt(derived: DerivedT, primary: Key, **changes: Any) -> DerivedT:
-    """Return derived data with other arguments."""
     arguments = arguments_of(derived, primary) | changes
     return type(derived)(*arguments.pop("fields", ()), **arguments)
 

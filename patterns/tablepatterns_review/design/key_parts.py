@@ -29,7 +29,6 @@ class Piece:
 
     @property
     def is_clock(self) -> bool:
-        """Whether the field is formatted as a date or a time."""
         return self.spec in ("ticks", "inverted") or "%" in self.spec
 
 

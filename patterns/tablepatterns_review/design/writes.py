@@ -34,7 +34,6 @@ def moves(declared_set: DeclaredSet, derived: Derived, write: Write) -> bool:
 
 
 def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
-    """Whether a write moves the entity to another partition."""
     return write.operation == "update" and not set(declared_set.key.partition_fields).isdisjoint(write.changes)
 
 

@@ -51,7 +51,6 @@ class SampleDesign(SizedDesign):
 
 
 def declared_sizes(design: Design) -> SizedDesign:
-    """Return a design with the declared number of tables of each set."""
     return SizedDesign(design, {declared_set.name: number_of_tables(declared_set) for declared_set in design.sets})
 
 

@@ -255,7 +255,6 @@ def _implied_writes(declared_set: DeclaredSet) -> Iterator[Write]:
 
 
 def is_of_retention(declared_set: DeclaredSet, access: Query | Write) -> bool:
-    """Whether an access pattern is the deletion that follows from the retention."""
     retention = declared_set.retention
     return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
 

@@ -47,7 +47,6 @@ class CallCost:
 
 
 def metered(storage: Storage, call: Callable[[], T]) -> tuple[CallCost, T]:
-    """Make a call, and return its cost and its result."""
     if storage.engine is None:
         raise BadInput("storage", storage, "only an in-memory account has a ledger", "use connect()")
     with storage.engine.ledger.span() as span:

@@ -216,7 +216,6 @@ def _mistake(declared_set: DeclaredSet, comparison: Comparison) -> str | None:
 
 
 def type_of(comparison: Comparison) -> FieldType:
-    """Return the type of the value that a property is compared with."""
     types: list[FieldType] = [field_type for field_type, kind in FIELD_TYPES.items() if kind is comparison.kind]
     return types[0] if types else "string"
 

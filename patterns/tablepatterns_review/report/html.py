@@ -124,7 +124,7 @@ def _environment() -> Environment:
     return environment(
         __name__,
         is_html=True,
-        finalize=_without_controls,
+        show_text=plain,
         **formats,
         style=Markup(_file("page.css")),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704
@@ -139,11 +139,6 @@ def _environment() -> Environment:
         touched=_touched,
         rows_touched=_rows_touched,
     )
-
-
-def _without_controls(value: object) -> object:
-    """Apply `plain` to each text that a template inserts, before it is escaped."""
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _facts(reviewed: Reviewed) -> Iterator[tuple[str, str, str]]:

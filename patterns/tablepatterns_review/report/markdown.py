@@ -34,7 +34,7 @@ def _environment() -> Environment:
     return environment(
         __name__,
         # Markdown is escaped in the same place as HTML
-        finalize=_escape_text,
+        show_text=escaped,
         literally=Markup,
         escaped=escaped,
         cell=_cell,
@@ -44,11 +44,6 @@ def _environment() -> Environment:
         subject_of=subject_of,
         effect_of_all=effect_of_all,
     )
-
-
-def _escape_text(value: object) -> object:
-    """Escape each text that a template inserts, unless it is marked as Markdown."""
-    return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _total(cell: Cell) -> str:

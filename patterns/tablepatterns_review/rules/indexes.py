@@ -31,7 +31,6 @@ _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield findings about the indexes of each set."""
     for declared_set in context.design.sets:
         yield from _needless(context, declared_set)
         for index, profile in declared_set.profiles():

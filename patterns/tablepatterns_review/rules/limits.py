@@ -130,8 +130,7 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
 
 def _slow(context: RuleContext, use: LimitUse) -> Iterator[Finding]:
     for query in context.queries:
-        is_named = query.subject == use.subject
-        if is_named and use.reached is not None:
+        if query.subject == use.subject and use.reached is not None:
             yield RULES["long-answer"].finding(Severity.NOTE, query, **_words(use))
 
 

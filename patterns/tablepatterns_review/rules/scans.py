@@ -55,7 +55,6 @@ _SMALL: Final = 1000
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the queries that read more than they need."""
     for query in context.queries:
         severity = None if _is_served(query) else waste_severity(query)
         if severity is None and _is_sorted_by_caller(query):

@@ -28,7 +28,6 @@ REPLICATED: Final = 900.0
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    """Yield the uses that neither keys nor the service's operations support."""
     for query in context.queries:
         yield from _unsupported(query)
         yield from _stale(context, query)
