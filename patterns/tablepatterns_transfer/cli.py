@@ -132,10 +132,7 @@ def _import_file(file: Path, to: str, storage: str | None, **options: Any) -> Re
 
 def compare(
     first: Folder,
-    second: Annotated[
-        str,
-        typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set."),
-    ],
+    second: Annotated[str, typer.Argument(metavar="DIR|TABLE|MODULE:SET", help="Another export, a table or a set.")],
     storage: Target = None,
 ) -> Result:
     """Compare an export with another one, or with a table or a set, by key.

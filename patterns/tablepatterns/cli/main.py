@@ -81,8 +81,7 @@ main = typer.Typer(cls=_Commands, rich_markup_mode=None, pretty_exceptions_enabl
 
 @main.callback(invoke_without_command=True)
 def start(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     """Design patterns for Azure Table storage, as recipes over the Azure SDK."""
     if version:

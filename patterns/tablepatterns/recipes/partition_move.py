@@ -100,13 +100,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
 
     @recipe
     async def move(
-        self,
-        entity: E,
-        key: Mapping[str, Any] | None = None,
-        /,
-        *,
-        retry_for: float = RETRY_FOR,
-        **fields: Any,
+        self, entity: E, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> E:
         """Give an entity another key in another partition, and return it with its new key.
 

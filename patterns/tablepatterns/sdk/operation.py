@@ -70,12 +70,7 @@ class Operation:
 
     @classmethod
     def merge(
-        cls,
-        entity: Mapping[str, Any],
-        etag: str,
-        *,
-        becomes: Mapping[str, Any] | None = None,
-        write_ids: WriteIds = (),
+        cls, entity: Mapping[str, Any], etag: str, *, becomes: Mapping[str, Any] | None = None, write_ids: WriteIds = ()
     ) -> Operation:
         """Overwrite the given properties; `becomes` is the whole entity after the merge, if it is known."""
         if becomes is None:

@@ -36,12 +36,7 @@ _ACCEPT: Final = {"Accept": "application/json;odata=minimalmetadata"}
 
 
 async def read_entity(
-    client: Any,
-    sender: RequestSender | None,
-    partition_key: str,
-    row_key: str,
-    *,
-    select: Sequence[str] | None = None,
+    client: Any, sender: RequestSender | None, partition_key: str, row_key: str, *, select: Sequence[str] | None = None
 ) -> Entity:
     """Return one entity by the sender, or the client if it is None; the errors are those of the SDK's `get_entity`."""
     if sender is None:

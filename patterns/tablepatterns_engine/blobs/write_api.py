@@ -60,10 +60,7 @@ class CopySourceError(ServiceError):
         )
         super().__init__(answer)
         self.message = error.message
-        self.headers = {
-            "x-ms-copy-source-status-code": str(self.status),
-            "x-ms-copy-source-error-code": error.code,
-        }
+        self.headers = {"x-ms-copy-source-status-code": str(self.status), "x-ms-copy-source-error-code": error.code}
 
 
 def copies(call: BlobCall) -> bool:

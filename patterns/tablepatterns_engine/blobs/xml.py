@@ -46,8 +46,7 @@ def write_block_list(blocks: BlockList, which: str) -> bytes:
 
 def _block_elements(name: str, blocks: Iterable[Block]) -> str:
     return element(
-        name,
-        *(element("Block", optional("Name", block.id), optional("Size", len(block.content))) for block in blocks),
+        name, *(element("Block", optional("Name", block.id), optional("Size", len(block.content))) for block in blocks)
     )
 
 

@@ -14,13 +14,7 @@ from .message import Request
 
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _NEEDS_NO_ESCAPE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$'()*,&=;@:")
-_HEADERS_BEFORE_DATE: Final = (
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-md5",
-    "content-type",
-)
+_HEADERS_BEFORE_DATE: Final = ("content-encoding", "content-language", "content-length", "content-md5", "content-type")
 _HEADERS_AFTER_DATE: Final = ("if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range")
 
 SignedTexts: TypeAlias = Callable[[str, Request, Address, bool], Iterable[str]]

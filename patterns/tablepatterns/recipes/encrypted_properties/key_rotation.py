@@ -157,9 +157,7 @@ class KeyRotation(Pattern[Account_co]):
             return [(keys_of(row), row) for row in page]
         heads = [keys_of(row) for row in page if rows.is_primary(row)]
         stored_entities = await self.account.gather(
-            *(rows.stored(key, self._names()) for key in heads),
-            max_concurrency=self.max_concurrency,
-            independent=True,
+            *(rows.stored(key, self._names()) for key in heads), max_concurrency=self.max_concurrency, independent=True
         )
         derived_rows = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [
