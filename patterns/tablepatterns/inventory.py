@@ -249,7 +249,6 @@ class _Sampler:
         return sorted(self.rows.values(), key=lambda row: key_order(keys_of(row)))
 
     async def _probe(self, gap: _Gap, start: str | None) -> None:
-        """Read a page of a gap, and note what is left of the gap."""
         rows = gap.rows if start is None else gap.rows._replace(after=start)
         page = Page[Entity]((), None)
         token: str | None = None

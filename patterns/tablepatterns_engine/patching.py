@@ -103,7 +103,6 @@ def _send(by_account: Mapping[str, Any], send: Callable[..., Any]) -> Callable[.
 
 
 def _account_of(url: str) -> str | None:
-    """Return the name of the storage account that a URL is of, None for any other service."""
     address = urlsplit(url)
     found = _ACCOUNT.fullmatch(address.hostname or "")
     if found:

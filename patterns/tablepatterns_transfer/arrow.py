@@ -39,7 +39,6 @@ UNIX_EPOCH: Final = Ticks.of(datetime(1970, 1, 1, tzinfo=timezone.utc))
 
 @cache
 def arrow() -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module."""
     with importing("Parquet needs", extra="parquet"):
         return import_module("pyarrow"), import_module("pyarrow.parquet")
 

@@ -31,7 +31,6 @@ class BlobPlace(NamedTuple):
 
     @classmethod
     def of(cls, entity_set: Any) -> BlobPlace:
-        """Return where a set stores its large properties."""
         for mapping in () if entity_set is None else mappings_of(entity_set).mappings:
             if isinstance(mapping, LargeProperties):
                 return cls(mapping.container, tuple(sorted(mapping.fields)))

@@ -63,7 +63,6 @@ class FileEntry:
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> FileEntry:
-        """Return the entry that was written as JSON."""
         blobs = tuple(BlobEntry(*blob) for blob in content.get("blobs", ()))
         return cls(**_frozen(content) | {"blobs": blobs})
 
@@ -251,7 +250,6 @@ class Export:
         return cls(folder, manifest, base)
 
     def rows(self, file: FileEntry) -> Iterator[Entity]:
-        """Yield the rows of a file."""
         read = read_lines if self.manifest.format == "jsonl" else read_parquet
         yield from read(self.folder / file.name)
 

@@ -110,7 +110,6 @@ class RowLoader:
 
 
 def _chunks(operations: Sequence[Operation]) -> Iterator[list[Operation]]:
-    """Split writes of one partition into transactions."""
     chunk: list[Operation] = []
     size = 0
     for operation in operations:

@@ -296,7 +296,6 @@ class TableTransfer(Pattern[Account_co]):
         return decode
 
     def loader(self, export: Export, if_exists: IfExists, pool: Pool) -> Load:
-        """Return what writes the rows of an export."""
         if self.entity_set is not None and export.manifest.blobs is None:
             return SetLoader(self.entity_set, export.manifest.content, if_exists, pool).load
         load = RowLoader(self.table, if_exists, pool).load

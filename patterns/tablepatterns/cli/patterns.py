@@ -87,7 +87,6 @@ def _facts(entry: CatalogEntry) -> Table:
 
 
 def _table(style: str = "", min_width: int | None = None) -> Table:
-    """Return an empty table of a name and a text without a frame."""
     table = Table(box=None, show_header=False, padding=(0, _INDENT, 0, 0), pad_edge=False)
     table.add_column(style=style, min_width=min_width, no_wrap=True)
     table.add_column()

@@ -28,8 +28,6 @@ from .reconcile import DerivedRows
 
 
 class _AnySet(Protocol):
-    """An `EntitySet` or a `WideEntity`."""
-
     _identity: SetIdentity
     _mappings: Mappings
 

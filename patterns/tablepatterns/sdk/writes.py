@@ -147,7 +147,6 @@ def _header(etag: str) -> str:
 
 
 def _tail(write_ids: WriteIds) -> str:
-    """Return the end of an entity's JSON, with its write ids."""
     if not write_ids:
         return "}"
     value = b64encode(as_bytes(write_ids)).decode()

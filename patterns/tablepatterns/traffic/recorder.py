@@ -263,7 +263,6 @@ def _check_budget(requests: Sequence[Request], at_most: int, unseen: int) -> Non
 
 
 def _advised(requests: Sequence[Request]) -> list[str]:
-    """Return how these requests of one line could cost less."""
     advice = list(dict.fromkeys(_better(request) for request in requests if request.is_scan))
     writes = Counter(request.place for request in requests if request.operation in _WRITES and not request.is_retry)
     if any(times > 1 for times in writes.values()):

@@ -27,7 +27,6 @@ _STEP: Final = 4 * 1024 * 1024
 
 
 def is_structured(headers: Mapping[str, str]) -> bool:
-    """Return whether a request has, or asks for, a structured body."""
     kind = headers.get(HEADER)
     if kind not in (None, _KIND):
         raise invalid(HEADER, kind)

@@ -30,7 +30,6 @@ class State(Enum):
 
     @property
     def locked(self) -> bool:
-        """Whether writes need the lease."""
         return self in (State.LEASED, State.BREAKING)
 
 

@@ -107,7 +107,6 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
-    """Return the source, if it meets the conditions of the request."""
     try:
         return call.state.source(source)
     except ServiceError as error:
@@ -300,7 +299,6 @@ def delete_blob(call: BlobCall) -> Response:
 
 
 def put(call: BlobCall) -> Response:
-    """Write a blob from the request, or as a copy with the properties of its source."""
     return copy_blob(call) if copies(call) and _TYPE not in call.request.headers else put_blob(call)
 
 

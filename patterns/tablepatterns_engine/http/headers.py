@@ -73,7 +73,6 @@ def read_number(query: Mapping[str, str], name: str, default: int | None = None)
 
 
 def read_option(query: Mapping[str, str], name: str, parse: Callable[[str], T]) -> T:
-    """Return a required option as a value."""
     text = required_option(query, name)
     try:
         return parse(text)

@@ -186,7 +186,6 @@ def reject_unknown_options(query: Mapping[str, str]) -> None:
 
 @lru_cache(maxsize=512)
 def read_filter(text: str) -> Filter | None:
-    """Parse a filter; None if it is blank."""
     if not text.strip():
         return None
     try:

@@ -104,7 +104,6 @@ def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
 
 
 def put_derived(declared_set: DeclaredSet, derived: Derived, says: str, *, replaces: str | None = None) -> Change:
-    """Return the change that adds derived data, or puts it in place of other derived data."""
     at = 0 if replaces is None else _position(declared_set, replaces)
     pattern = declared_set.profile(derived).pattern
     table = {"pattern": pattern, **arguments_of(derived, declared_set.key)}

@@ -81,7 +81,6 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
 
 
 def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Partitions:
-    """Return the partitions of a set's primary rows, or of its derived rows in a table."""
     key = None if via is None else declared_set.profile(via).table_key
     buckets = 1 if key is not None else kind_of(declared_set).buckets(declared_set)
     inserts = rate_of(declared_set, "insert")

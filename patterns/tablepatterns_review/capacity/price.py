@@ -119,7 +119,6 @@ class PriceTable(StrictTable):
 
     @property
     def operations(self) -> Mapping[str, float]:
-        """The prices of 10,000 operations, by kind."""
         return asdict(self.per_10_000_operations)
 
     @property

@@ -81,7 +81,6 @@ def coincidence_of(shape: Shape, names: Iterable[str]) -> float:
 
 
 def names_one(shape: Shape, names: Collection[str]) -> bool:
-    """Whether these fields identify an entity."""
     fields = [shape.fields.get(name, Field()) for name in names]
     return any(different(field) is None and (field.within is None or field.within in names) for field in fields)
 
@@ -138,7 +137,6 @@ def _distinguishing(shape: Shape, names: Collection[str]) -> list[str]:
 
 
 def equal_names(query: Query) -> list[str]:
-    """Return the fields that a call gives single values for."""
     return [name for name, how in query.known.items() if how == "="]
 
 

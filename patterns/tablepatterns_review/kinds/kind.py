@@ -98,7 +98,6 @@ class SampleSet(ABC):
         return sum(1 for _ in client.query_entities(str(where), select=select))
 
     def process_messages(self) -> int:
-        """Process all messages, and return their number."""
         return 0
 
 

@@ -51,7 +51,6 @@ def sample_key() -> LocalKey:
 
 
 def holds_copies(declared_set: DeclaredSet) -> bool:
-    """Whether entities of a set refer to others, which must exist first."""
     return any(profile.filled_from for _, profile in declared_set.profiles())
 
 
@@ -113,7 +112,6 @@ def rejection(call: Callable[[], object]) -> str | None:
 
 
 def oldest_days(declared_set: DeclaredSet) -> float:
-    """Return the age of the oldest entity in days."""
     if declared_set.retention is not None:
         return declared_set.retention.days
     if declared_set.archive is not None and declared_set.archive.after_days is not None:

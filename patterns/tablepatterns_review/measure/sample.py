@@ -134,7 +134,6 @@ def width_of(declared_set: DeclaredSet) -> int:
 
 
 def bytes_of(shape: Shape) -> int:
-    """Return the approximate size of an entity in bytes."""
     return sum(2 * len(name) + 12 + _size(field) for name, field in shape.fields.items())
 
 

@@ -166,7 +166,6 @@ class Planner:
         """Whether `replan` reads the entity."""
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
-        """Plan the write of an entity that is not stored yet."""
         with at_input(position):
             return await self._plan(position, self._entity_set.inserting(entity))
 
@@ -326,7 +325,6 @@ class PartitionPlan:
         return self._entities[self._done : self._done + self._unconfirmed_count]
 
     def renew(self, plans: Sequence[PlannedEntity]) -> None:
-        """Discard cached rows, and replace the entities of the last chunk by replanned ones."""
         self._rows.forget()
         self._entities[self._done : self._done + self._unconfirmed_count] = plans
         self._unconfirmed_count = len(plans)

@@ -362,7 +362,6 @@ class Mirror:
         return await self._difference(await get_row(self.target, place), place, keys, entity)
 
     async def _difference(self, copy_row: Entity | None, place: Keys, keys: Keys, entity: Entity) -> Difference | None:
-        """Compare the row at a place with the entity whose copy belongs there."""
         if copy_row is None:
             return Difference(Mismatch.MISSING, keys, place)
         if same(copy_row, entity):

@@ -220,7 +220,6 @@ def summarize(
 
 
 def _sums(database: DuckDBPyConnection, column: str) -> dict[str, RequestSums]:
-    """Return the sums by a column of the view, the most frequent first."""
     query = f"SELECT {column}, {_SUMS} FROM logged GROUP BY ALL ORDER BY count(*) DESC, {column} LIMIT $most"  # noqa: S608 - constants
     return {name: RequestSums(*sums) for name, *sums in database.execute(query, {"most": _MAX_ROWS}).fetchall()}
 
