@@ -136,6 +136,7 @@ class Measured(Generic[AccessT_co]):
 
     @property
     def transactions_a_month(self) -> float:
+        """The storage transactions of a month."""
         return self.transactions * self.rate * SECONDS_OF_A_MONTH
 
     @property
@@ -150,6 +151,7 @@ class Measured(Generic[AccessT_co]):
 
     @property
     def cost(self) -> Cost:
+        """The transactions by service."""
         other_cost = Cost(0, self.queue_operations, self.blob_reads, self.blob_writes, blob_delete=self.blob_deletes)
         return other_cost + Cost(table=max(0.0, self.transactions - other_cost.transactions))
 
@@ -264,6 +266,7 @@ class Bill:
 
     @property
     def by_subject(self) -> Mapping[str, float]:
+        """The amount of each access pattern and set."""
         amounts: dict[str, float] = {}
         for line in self.lines:
             amounts[line.subject] = amounts.get(line.subject, 0.0) + line.amount
