@@ -18,7 +18,7 @@ from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account, as_async
 from ..storage import connect
 from .declared import run
-from .output import Result, command, console, new_app
+from .output import Result, command, console, new_app, printable
 
 if TYPE_CHECKING:
     from ..inventory import TableInventory
@@ -63,8 +63,6 @@ async def _inventories(account: Account, tables: list[str], requests: int) -> li
 
 
 def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
-    from tablepatterns_review.report.formatting import plain
-
     rows, partitions = counted(inventory.rows, "row"), counted(inventory.partitions, "partition")
     queries = counted(inventory.queries, "query")
     yield Text(inventory.table, style="bold")
@@ -74,7 +72,7 @@ def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
         yield f"A sample of {rows} in {partitions} was read with {queries}, from {inventory.parts} parts of the table."
     for shape in inventory.shapes:
         yield ""
-        key = f"PartitionKey {plain(shape.partition)} | RowKey {plain(shape.row)}"
+        key = f"PartitionKey {printable(shape.partition)} | RowKey {printable(shape.row)}"
         yield Text(key, style="cyan")
         sizes = f"{size(shape.mean_size)} on average, {size(shape.largest)} at most"
         yield f"{counted(shape.rows, 'row')}, {sizes}; seen in {counted(shape.partitions, 'partition')}"
@@ -85,6 +83,6 @@ def _lines(inventory: TableInventory) -> Iterator[RenderableType]:
             table.add_column(name, justify="right")
         for use in shape.properties:
             figures = share(use.share), size(use.mean_size), size(use.largest)
-            table.add_row(Text(plain(use.name)), " or ".join(use.types), *figures)
+            table.add_row(Text(printable(use.name)), " or ".join(use.types), *figures)
         if shape.properties:
             yield table
