@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -474,4 +473,4 @@ def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], stor
     if stored_row is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace
-    return replace(make(row, stored_row.etag or ""), write_ids=write_ids_of(stored_row))
+    return make(row, stored_row.etag or "", write_ids=write_ids_of(stored_row))

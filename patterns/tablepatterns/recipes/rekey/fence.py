@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from ...entity import Entity, entity_of_keys, write_ids_of
-from ...entity_set.derived import TOMBSTONE, Keys, keys_of
+from ...entity_set.derived import TOMBSTONE, Keys, keys_of, unchanged
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import with_table
 from ...entity_set.named_table import NamedTable
@@ -139,7 +139,7 @@ class FencedTable(Table):
         elif TOMBSTONE in row:
             operation = Operation.replace(tombstone, row.etag or ANY, write_ids=write_ids_of(row))
         else:
-            operation = Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row, write_ids=write_ids_of(row))
+            operation = unchanged(keys, row)
         try:
             await super().submit(operation)
         except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
