@@ -201,21 +201,17 @@ def test_a_program_without_end_is_stopped_and_the_next_one_runs(reader: Reader) 
     assert (reader.run("print('next')", FIRST_RUN), reader.output) == ("done", "next\n")
 
 
-def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(site: str, browser: BrowserContext) -> None:
-    page = browser.new_page()
-    url = f"{site}intra_partition_index.html"
-    page.goto(url)
-    page.get_by_role("button", name="Run this program").click()
-    page.wait_for_function("() => document.querySelector('tp-run').editor")
-    page.evaluate(WRITTEN, "print('from a colleague')")
-    page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("() => location.hash.startsWith('#program=')")
-    link = page.url
-    page.close()
+def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(
+    reader: Reader, site: str, browser: BrowserContext
+) -> None:
+    reader.write("print('from a colleague')")
+    reader.page.get_by_role("button", name="Copy link").click()
+    reader.page.wait_for_function("() => location.hash.startsWith('#program=')")
+    link = reader.page.url
     for address, note in (
         (link, "not from this site"),
         (f"{link[:-4]}", "damaged"),
-        (f"{url}#program={'A' * 20_000}", "Loads Python"),
+        (f"{site}intra_partition_index.html#program={'A' * 20_000}", "Loads Python"),
     ):
         page = browser.new_page()
         requests = Requests(page, site)
@@ -286,27 +282,19 @@ def test_the_front_page_plays_a_crash_without_python(site: str, browser: Browser
     page.close()
 
 
-def test_the_playground_opens_in_the_state_of_the_story(site: str, browser: BrowserContext) -> None:
-    page = browser.new_page()
-    page.goto(f"{site}playground.html")
-    page.get_by_role("button", name="Change it yourself").click()
-    expect(page.locator("tp-play .tp-side .tp-answer").last).to_contain_text("EmployeeId=152", timeout=FIRST_RUN)
-    plain, patterned = page.locator("tp-play .tp-side").all()
-    expect(plain.locator(".tp-repair")).to_contain_text("nothing will repair this")
-    expect(patterned.locator("p.tp-problems")).to_have_text("Consistent")
-    page.close()
-
-
 @pytest.fixture(scope="module")
 def playground(site: str, browser: BrowserContext) -> Page:
-    """A page with the playground, started: to load Python takes longer than all that is done with it."""
+    """A page with the playground in the state of the story: to load Python takes longer than all that follows."""
     page = browser.new_page()
     requests = Requests(page, site)
     page.goto(f"{site}playground.html")
     assert requests.early == [], "nothing loads before the click"
     assert page.locator("img").count() == 0, "the picture is for readers without the site"
-    page.get_by_role("button", name="Start the playground").click()
-    page.locator("tp-play .tp-side").first.wait_for(timeout=FIRST_RUN)
+    page.get_by_role("button", name="Change it yourself").click()
+    expect(page.locator("tp-play .tp-side .tp-answer").last).to_contain_text("EmployeeId=152", timeout=FIRST_RUN)
+    plain, patterned = page.locator("tp-play .tp-side").all()
+    expect(plain.locator(".tp-repair")).to_contain_text("nothing will repair this")
+    expect(patterned.locator("p.tp-problems")).to_have_text("Consistent")
     assert requests.elsewhere == []
     page.set_default_timeout(FIRST_RUN)
     return page
@@ -315,6 +303,8 @@ def playground(site: str, browser: BrowserContext) -> Page:
 def test_the_story_of_a_killed_process(playground: Page) -> None:
     page = playground
     plain, patterned = page.locator("tp-play .tp-side").all()
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator("tp-play .tp-answer")).to_have_count(0)
     page.get_by_role("button", name="Insert", exact=True).click()
     for side, before in ((plain, 1), (patterned, 3)):
         for number in range(before):

@@ -34,6 +34,7 @@ from tablepatterns_engine.transport import AioEngineTransport
 from tablepatterns_transfer import BadExport, Export, TableTransfer
 
 PEOPLE = 30
+STORED = 160
 DAY = 86_400
 
 
@@ -272,7 +273,7 @@ def test_an_import_that_was_killed_anywhere_is_run_again(tmp_path: Path, at: int
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     with served(monkeypatch) as engine:
         pictures = pictured_staff()
-        for number in range(400):
+        for number in range(STORED):
             pictures.insert(person(number, Department=f"D{number % 20}", Photo=bytes([number % 250]) * 500))
         yield engine
 
@@ -289,7 +290,7 @@ def test_processes_that_die_export_and_import_blobs(account: Engine, tmp_path: P
         path.relative_to(tmp_path / "new").as_posix() for path in (tmp_path / "new").rglob("*") if path.is_file()
     }
     assert contents == {"manifest.json", *names}
-    assert sum(len(file.blobs) for file in manifest.files) == 400
+    assert sum(len(file.blobs) for file in manifest.files) == STORED
     with killing(seed=9, every=0.3, most=4) as killed:
         restored_pictures().restore(tmp_path / "new", workers=Workers(2, source=restored_pictures))
     assert killed
@@ -300,7 +301,7 @@ def test_processes_that_die_export_and_import_blobs(account: Engine, tmp_path: P
 def test_the_command_exports_blobs(account: Engine, tmp_path: Path) -> None:
     arguments = ["export", "support.worker_sets:pictured_staff", "--to", str(tmp_path / "new"), "--with-blobs"]
     result = CliRunner().invoke(main, [*arguments, "--json"])
-    assert (result.exit_code, json.loads(result.stdout)["rows"]) == (0, 400)
+    assert (result.exit_code, json.loads(result.stdout)["rows"]) == (0, STORED)
     restoring = ["import", str(tmp_path / "new"), "--to", "Restored", "--storage", "env"]
     assert CliRunner().invoke(main, restoring).exit_code == 0
     with gzip.open(next((tmp_path / "new" / "rows").iterdir())) as file:
