@@ -20,10 +20,17 @@ from tablepatterns.entity import check_key
 from tablepatterns.errors import BadKey
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
-from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import replaying
-from tablepatterns.sdk.writes import etags_of, prepared_single, prepared_transaction, submit
+from tablepatterns.sdk.writes import (
+    NotEncodable,
+    entities_json,
+    entity_json,
+    etags_of,
+    prepared_single,
+    prepared_transaction,
+    submit,
+)
 from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
