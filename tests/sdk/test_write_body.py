@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.recorded_requests import Recorder, client, comparable, sender
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.entity import check_key
+from tablepatterns.entity import WriteIds, check_key
 from tablepatterns.errors import BadKey
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
@@ -31,7 +31,6 @@ from tablepatterns.sdk.writes import (
     prepared_transaction,
     submit,
 )
-from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
 ZONES = [timezone.utc, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))]

@@ -20,9 +20,8 @@ from azure.core.tracing.decorator import distributed_trace
 from azure.data.tables import TableErrorCode
 
 from ..edm import FROM_JSON, Int64
-from ..entity import WRITE_ID, Entity, entity_from_sdk, entity_of_row
+from ..entity import WRITE_ID, Entity, WriteIds, entity_from_sdk, entity_of_row, write_ids_from
 from ..limits import INT32_MAX, INT32_MIN
-from ..write_id import WriteIds, from_bytes
 from .call import first_page, iterate, settled
 from .errors import code_and_message, rejection
 from .page_token import EntityPage, PageQuery, Position
@@ -189,7 +188,7 @@ def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
     if layout.has_ids:
         text = row[WRITE_ID]
         # A transaction stores the same ids in all its rows
-        write_ids = ids.get(text) or ids.setdefault(text, from_bytes(a2b_base64(text)))
+        write_ids = ids.get(text) or ids.setdefault(text, write_ids_from(a2b_base64(text)))
     timestamp: str | None = row.get("Timestamp")
     etag: str | None = row.get("odata.etag")
     if timestamp and not etag:

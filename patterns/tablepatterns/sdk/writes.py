@@ -24,8 +24,7 @@ from azure.core.rest import HttpRequest
 from azure.data.tables import TableTransactionError
 
 from ..edm import KINDS
-from ..entity import WRITE_ID
-from ..write_id import WriteIds, as_bytes
+from ..entity import WRITE_ID, WriteIds
 from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
 from .errors import code_and_message, rejection
 from .operation import Kind, Operation, sdk_operation, sdk_word
@@ -208,7 +207,7 @@ def _header(etag: str) -> str:
 def _tail(write_ids: WriteIds) -> str:
     if not write_ids:
         return "}"
-    value = b64encode(as_bytes(write_ids)).decode()
+    value = b64encode(b"".join(write_ids)).decode()
     return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 
