@@ -18,7 +18,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from math import isnan
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -28,13 +28,25 @@ from . import limits
 from .argument_types import checked
 from .edm import KINDS, SIZES, Int64, Ticks, instant_of, read_timestamp, ticks_of, type_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
-from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
 WRITE_ID: Final = "WriteId"
-"""The property by which a writer recognizes its own write after a lost response; see `Table.submit`."""
+"""The property by which a writer recognizes its own write after a lost response; see `Table.submit`.
+
+Every write stores its id in its rows, followed by the known ids of the writes before it, so a row shows which writes
+were made: docs/decisions/0003-every-write-carries-an-id.md.
+"""
+WriteId: TypeAlias = bytes
+"""The 16 bytes of a UUID."""
+WriteIds: TypeAlias = tuple[WriteId, ...]
+"""The ids of the last writes of a row, the newest first."""
+
+MAX_WRITE_IDS: Final = 4
+"""How many ids a row stores: a writer recognizes its own write if fewer others followed it."""
+
+_ID_BYTES: Final = 16
 
 # By the service's formula: 8, twice the name's length, and 4 and up to 64 for the value
-_WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * MAX_WRITE_IDS
+_WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + _ID_BYTES * MAX_WRITE_IDS
 _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
@@ -114,7 +126,7 @@ def entity_from_sdk(sdk_entity: Any) -> Entity:
     timestamp: datetime | None = sdk_entity.metadata.get("timestamp")
     # The SDK has its own class
     entity._timestamp = datetime.fromisoformat(timestamp.isoformat()) if timestamp else None
-    entity._write_ids = from_bytes(entity.pop(WRITE_ID, None))
+    entity._write_ids = write_ids_from(entity.pop(WRITE_ID, None))
     return entity
 
 
@@ -150,6 +162,15 @@ def identify(entity: Entity, row: Entity) -> None:
 
 def write_ids_of(row: Entity) -> WriteIds:
     return row._write_ids
+
+
+def write_ids_from(value: Any) -> WriteIds:
+    """Return the write ids in a property of a row; none for a row of another program."""
+    if not isinstance(value, bytes) or len(value) % _ID_BYTES:
+        return ()
+    if len(value) == _ID_BYTES:
+        return (value,)
+    return tuple([value[start : start + _ID_BYTES] for start in range(0, len(value), _ID_BYTES)])
 
 
 def reading_of(entity: Mapping[str, Any]) -> object:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from tablepatterns.edm import KINDS, type_of
 from tablepatterns.entity import Entity
 from tablepatterns.extras import importing
-from tablepatterns.sdk.entity_json import entity_of
+from tablepatterns.sdk.reads import entity_of
 
 from .errors import BadExport
 

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    ("errors", "limits", "figures", "cost", "extras", "write_id"),
+    ("errors", "limits", "figures", "cost", "extras"),
     ("argument_types", "connection"),
     ("edm",),
     ("entity", "key", "filters"),
@@ -25,7 +25,7 @@ LAYERS = (
     ("tablepatterns_engine",),
     ("traffic",),
     ("sdk",),
-    ("recipe", "arguments"),
+    ("recipe",),
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set",),

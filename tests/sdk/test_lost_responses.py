@@ -11,11 +11,10 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceResponseErro
 from support.employees import by_email, employees_of, jones, rows_of
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
-from tablepatterns.entity import measure
+from tablepatterns.entity import MAX_WRITE_IDS, measure
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.recipe import as_async
-from tablepatterns.write_id import MAX_WRITE_IDS
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.server.listeners import PORTS, Listeners
 from tablepatterns_engine.serving import serving

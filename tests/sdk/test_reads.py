@@ -20,8 +20,8 @@ from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.account_sender import AccountSender
 from tablepatterns.sdk.call import settled
-from tablepatterns.sdk.entity_json import entities_of, entity_of
 from tablepatterns.sdk.operation import Operation
+from tablepatterns.sdk.reads import entities_of, entity_of
 from tablepatterns.sdk.table import Table
 
 pytestmark = pytest.mark.both_sdks

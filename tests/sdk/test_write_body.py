@@ -16,15 +16,21 @@ from hypothesis import strategies as st
 
 from support.recorded_requests import Recorder, client, comparable, sender
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.entity import check_key
+from tablepatterns.entity import WriteIds, check_key
 from tablepatterns.errors import BadKey
 from tablepatterns.recipe import finish
 from tablepatterns.sdk.call import SimpleResponse
-from tablepatterns.sdk.entity_json import NotEncodable, entities_json, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
 from tablepatterns.sdk.request_sender import replaying
-from tablepatterns.sdk.writes import etags_of, prepared_single, prepared_transaction, submit
-from tablepatterns.write_id import WriteIds
+from tablepatterns.sdk.writes import (
+    NotEncodable,
+    entities_json,
+    entity_json,
+    etags_of,
+    prepared_single,
+    prepared_transaction,
+    submit,
+)
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
 ZONES = [timezone.utc, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))]

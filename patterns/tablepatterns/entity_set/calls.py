@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import check_least
-from ..arguments import as_mapping, condition_of, fields_of, via_and_fields
 from ..entity import Entity, Modify
 from ..filters import Filter, QueryClass
 from ..filters.builder import filter_of
 from ..key import K
+from ..key.key import as_mapping, fields_of, via_and_fields
 from ..limits import MAX_PAGE_ENTITIES
 from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR, check_retry_for
+from ..sdk.operation import condition_of
 from ..sdk.table import Page
 from .call_types import Modeled, finding, planning, updating, writing
 from .commit import E, Write

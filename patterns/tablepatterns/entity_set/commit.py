@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from typing_extensions import TypeVar
 
-from ..entity import Entity, identify, reading_of, remember, same_value, write_ids_of
+from ..entity import Entity, WriteIds, identify, reading_of, remember, same_value, write_ids_of
 from ..errors import (
     BadInput,
     DerivedDataMismatch,
@@ -30,7 +30,6 @@ from ..retry import Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
-from ..write_id import WriteIds
 from .derived import Change, Derived, Fields, Index, Keys, RowLayout, duplicate, repair_operations
 from .mapping import Action, Mappings
 from .placement import RowReader

@@ -21,13 +21,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..entity import Entity, same_value, write_ids_of
+from ..entity import Entity, WriteIds, same_value, write_ids_of
 from ..errors import BadDesign, BadProperty, short_repr
 from ..key import Key
 from ..key.formats import DATE, date_of
 from ..limits import SYSTEM_PROPERTIES
 from ..sdk.operation import ANY, Operation
-from ..write_id import WriteIds
 from .placement import InPartition, InTable, Placement, RowReader, RowStore
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..entity import Entity, entity_of_row, write_ids_of
+from ..entity import Entity, WriteIds, entity_of_row, write_ids_of
 from ..sdk.operation import ANY, Kind, Operation
-from ..write_id import WriteIds
 from .derived import Keys
 from .placement import RowReader
 

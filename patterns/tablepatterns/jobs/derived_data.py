@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.derived import Derived, Keys, Primary, keys_of
 from ..entity_set.entity_set import EntitySet
@@ -16,6 +15,7 @@ from ..entity_set.internals import adapter_or_none, check_own, derived_rows
 from ..entity_set.reconcile import DerivedRows, Finding
 from ..entity_set.shared_rows import Totals, recount_totals
 from ..errors import BadDesign, BadInput, BadKey
+from ..key.key import fields_of
 from ..rate_limit import Pool
 from ..recipe import Account
 from ..retry import RETRY_FOR, contended

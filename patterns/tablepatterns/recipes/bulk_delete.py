@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, cast
 
 from ..argument_types import checked
-from ..arguments import via_and_fields
 from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.entity_set import EntitySet
@@ -18,6 +17,7 @@ from ..filters import Filter, QueryClass
 from ..jobs.ranges import SelectedRows
 from ..jobs.walk import TablePage, Walk, WalkReport, walk_name
 from ..jobs.workers import Workers
+from ..key.key import via_and_fields
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..rate_limit import Pool
 from ..recipe import Account_co, Pattern, recipe

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..argument_types import checked
-from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import E
 from ..entity_set.derived import Derived, RowLayout
@@ -15,6 +14,7 @@ from ..entity_set.mapping import PropertyMapping
 from ..entity_set.named_table import as_stored
 from ..entity_set.range_query import range_filter
 from ..key import Key
+from ..key.key import fields_of
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, recipe, stream
 

@@ -11,7 +11,6 @@ from typing import Any, Final, Generic, Literal, SupportsFloat, SupportsIndex, T
 
 from .. import limits
 from ..argument_types import checked
-from ..arguments import fields_of, via_and_fields
 from ..declared_rows import RowKind
 from ..edm import Int64
 from ..entity import WRITE_ID, Entity, storable, write_ids_of
@@ -30,6 +29,7 @@ from ..errors import (
 )
 from ..filters import Interval
 from ..key import Key, KeyRange
+from ..key.key import fields_of, via_and_fields
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation

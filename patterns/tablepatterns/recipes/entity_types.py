@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any, Literal, NamedTuple, cast
 
 from ..argument_types import checked
-from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.compatibility import EVERY_ROW
 from ..entity_set.entity_set import EntitySet
@@ -17,6 +16,7 @@ from ..entity_set.range_query import bounding_range, condition, conditional_rang
 from ..errors import BadDesign, BadFilter, UnrecognizedEntity
 from ..filters import Filter, QueryClass
 from ..key import Key, KeyRange
+from ..key.key import fields_of
 from ..limits import MAX_KEY_UNITS_LOOSE
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ..sdk.table import Page

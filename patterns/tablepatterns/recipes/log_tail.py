@@ -8,7 +8,6 @@ from typing import Any, cast
 from uuid import uuid4
 
 from ..argument_types import check_least, checked
-from ..arguments import fields_of
 from ..entity import without_none
 from ..entity_set.call_types import writing
 from ..entity_set.commit import E
@@ -18,6 +17,7 @@ from ..entity_set.hooks import Selection
 from ..entity_set.mapping import PropertyMapping
 from ..key import Key, at_least
 from ..key import between as span_of
+from ..key.key import fields_of
 from ..models.options import OneOf, OnUnrecognized, Upgrade
 from ..recipe import Account_co, SetProfile, check_key_order, recipe, stream
 from ..retry import RETRY_FOR

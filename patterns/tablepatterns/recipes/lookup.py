@@ -8,12 +8,12 @@ from itertools import compress
 from typing import Any, Generic, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import E
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, entity_or_instance, primary_keys, stored_fields
 from ..errors import BadDesign, BadInput
+from ..key.key import fields_of
 from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
 Keys = tuple[str, str]

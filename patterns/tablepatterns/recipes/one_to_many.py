@@ -10,7 +10,6 @@ from typing import Any, Generic, cast
 from typing_extensions import TypeVar
 
 from ..argument_types import check_has_run, checked
-from ..arguments import fields_of
 from ..entity import Entity, same_value
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
@@ -25,6 +24,7 @@ from ..entity_set.internals import (
 )
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..jobs.walk import WalkReport
+from ..key.key import fields_of
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended

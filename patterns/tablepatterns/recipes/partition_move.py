@@ -17,7 +17,6 @@ from typing import Any, Final, Generic, cast
 from uuid import uuid4
 
 from ..argument_types import check_least, checked
-from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.commit import E
 from ..entity_set.derived import Index, Keys
@@ -35,6 +34,7 @@ from ..errors import (
     EntityChanged,
     EntityNotFound,
 )
+from ..key.key import fields_of
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe

@@ -15,12 +15,11 @@ from typing import Any, Final
 
 from .. import limits
 from ..edm import utf16_length, value_size
-from ..entity import WRITE_ID, Entity, storable, write_ids_of
+from ..entity import WRITE_ID, Entity, WriteIds, storable, write_ids_of
 from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
 from ..filters import Interval
 from ..key import KeyRange, after_prefix
 from ..sdk.operation import ANY, Operation
-from ..write_id import WriteIds
 
 PARTS: Final = "WideParts"
 """The property of the head with the number of parts and their generation."""

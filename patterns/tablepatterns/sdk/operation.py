@@ -13,9 +13,8 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, Ticks, entity_size
-from ..entity import WRITE_ID, Entity, Measured, check_key, measure, write_ids_of
+from ..entity import WRITE_ID, Entity, Measured, WriteId, WriteIds, check_key, measure, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
-from ..write_id import WriteIds, as_bytes
 
 ANY: Final = "*"
 """The ETag of an unconditional write, which overwrites or deletes any version of an existing entity."""
@@ -24,6 +23,20 @@ Kind = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_mer
 
 _PART_BYTES: Final = 1000
 """An upper bound for the headers and the URL of one operation in the body of a transaction."""
+_VERSION_BYTE: Final = 6
+_INSERTED: Final = 0x80
+"""The UUID version of an insert's id, in the high half of a byte; the ids of other writes have version 4."""
+
+
+def inserted(write_id: WriteId) -> WriteId:
+    """Return the id of an insert, which shows that no write came before it."""
+    byte = write_id[_VERSION_BYTE] & 0x0F | _INSERTED
+    return b"%b%c%b" % (write_id[:_VERSION_BYTE], byte, write_id[_VERSION_BYTE + 1 :])
+
+
+def is_complete(ids: WriteIds) -> bool:
+    """Return whether these are the ids of all writes since the row was inserted."""
+    return bool(ids) and ids[-1][_VERSION_BYTE] & 0xF0 == _INSERTED
 
 
 def weak_etag(etag: str) -> str:
@@ -34,6 +47,23 @@ def weak_etag(etag: str) -> str:
     opaque = opaque[2:] if opaque[:2] in ("W/", "w/") else opaque
     is_quoted = len(opaque) > 1 and opaque[0] == opaque[-1] == '"'
     return f"W/{opaque}" if is_quoted else f'W/"{opaque}"'
+
+
+def condition_of(etag: str | None, *, force: bool) -> str | None:
+    """Return the ETag that a write is conditional on, `ANY` for an unconditional one; None for that of what was read.
+
+    The service's ETags are weak, and HTTP headers spell them with or without quotes, so each spelling will do.
+    """
+    if etag is None:
+        return ANY if force else None
+    if force:
+        raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
+    weak = weak_etag(etag) if isinstance(etag, str) else ""
+    opaque = weak[3:-1]
+    if not opaque or opaque == ANY or '"' in opaque or not (opaque.isascii() and opaque.isprintable()):
+        rule = "it is a single ETag, as in `Entity.etag` and the If-Match header"
+        raise BadInput("etag", etag, rule, 'to overwrite any version, also instead of "*", pass force=True')
+    return weak
 
 
 @dataclass(frozen=True)
@@ -198,7 +228,7 @@ def sdk_operation(operation: Operation, write_ids: WriteIds) -> tuple[str, dict[
         return word, keys, _condition(operation)
     entity = {name: _sdk_value(value) for name, value in operation.entity.items()}
     if write_ids:
-        entity[WRITE_ID] = as_bytes(write_ids)
+        entity[WRITE_ID] = b"".join(write_ids)
     if word == "create":
         return word, entity, {}
     mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE

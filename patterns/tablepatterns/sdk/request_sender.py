@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from azure.core.credentials import AzureNamedKeyCredential
@@ -55,6 +55,17 @@ class Prepared:
     by_sdk: Callable[..., Any]
     read: Callable[[PipelineResponse[Any, Any], bytes], Any]
     is_streamed: bool = False
+
+
+def entity_address(partition_key: str, row_key: str) -> str:
+    """Return the part of an entity's URL that follows the table's name."""
+    return f"(PartitionKey='{quoted_key(partition_key)}',RowKey='{quoted_key(row_key)}')"
+
+
+def quoted_key(key: str) -> str:
+    if key.isalnum() and key.isascii():
+        return key
+    return quote(key.replace("'", "''"), safe="")
 
 
 def is_async(kind: Any) -> bool:

@@ -9,13 +9,14 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from uuid import uuid4
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..entity import STALE_ETAG, Entity, entity_of_keys
+from ..entity import MAX_WRITE_IDS, STALE_ETAG, Entity, WriteId, WriteIds, entity_of_keys
 from ..errors import (
     BadDesign,
     BadInput,
@@ -27,10 +28,9 @@ from ..errors import (
 )
 from ..filters import Filter
 from ..filters.bounds import Interval, KeyBounds, key_bounds
-from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
 from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
-from .operation import ANY, Operation, check_transaction, weak_etag
+from .operation import ANY, Operation, check_transaction, inserted, weak_etag
 from .page_token import EntityPage, PageQuery, Position
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class Table:
         check_transaction(operations)
         if not operations:
             return []
-        write_id = new_write_id()
+        write_id = uuid4().bytes
         for operation in operations:
             if operation.is_conditional:
                 return await self._repeated(operations, write_id)
@@ -392,17 +392,11 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
 def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
     """Return the write ids that each write stores in its row; none if the row has no room."""
     first = inserted(write_id)
-    # Most rows get the same
-    new, overwritten = (first,), (write_id,)
-    all_write_ids: list[WriteIds] = []
-    for operation in operations:
-        if not operation.has_room:
-            all_write_ids.append(())
-        elif operation.kind == "insert":
-            all_write_ids.append(after(first, operation.write_ids) if operation.write_ids else new)
-        else:
-            all_write_ids.append(after(write_id, operation.write_ids) if operation.write_ids else overwritten)
-    return all_write_ids
+    own_ids = (first if operation.kind == "insert" else write_id for operation in operations)
+    return [
+        (own_id, *operation.write_ids)[:MAX_WRITE_IDS] if operation.has_room else ()
+        for own_id, operation in zip(own_ids, operations, strict=True)
+    ]
 
 
 def _with_weak_etag(operation: Operation) -> Operation:

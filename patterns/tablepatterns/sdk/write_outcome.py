@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from ..entity import Entity, same_value, write_ids_of
-from ..write_id import WriteId, inserted, is_complete
-from .operation import ANY, Operation
+from ..entity import Entity, WriteId, same_value, write_ids_of
+from .operation import ANY, Operation, inserted, is_complete
 
 
 class WriteOutcome(Enum):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from email.utils import formatdate
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
-from urllib.parse import quote
+from json.encoder import encode_basestring_ascii
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from uuid import uuid4
 
 from azure.core.exceptions import StreamConsumedError
@@ -22,13 +23,12 @@ from azure.core.pipeline import PipelineResponse
 from azure.core.rest import HttpRequest
 from azure.data.tables import TableTransactionError
 
-from ..entity import WRITE_ID
-from ..write_id import WriteIds, as_bytes
+from ..edm import KINDS
+from ..entity import WRITE_ID, WriteIds
 from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
-from .entity_json import NotEncodable, entities_json, entity_json
 from .errors import code_and_message, rejection
 from .operation import Kind, Operation, sdk_operation, sdk_word
-from .request_sender import SILENT, Prepared, RequestSender, new_reader
+from .request_sender import SILENT, Prepared, RequestSender, entity_address, new_reader, quoted_key
 
 ETags: TypeAlias = list[str | None]
 """The new ETag of each operation of a transaction; None for a deletion."""
@@ -53,6 +53,12 @@ _METHOD_AND_ACCEPT: Final[Mapping[Kind, tuple[str, str]]] = {
     "delete": ("DELETE", _ENTITY),
 }
 _TOO_LARGE: Final = b"413"
+_MAX_LAYOUTS: Final = 2048
+"""A program has few layouts, unless it uses data as property names."""
+
+
+class NotEncodable(ValueError):
+    """A value that the SDK must send or reject."""
 
 
 async def submit(
@@ -97,6 +103,69 @@ def submit_by_sdk(operations: Sequence[Operation], ids: Sequence[WriteIds], clie
     return getattr(client, f"{word}_entity")(entity, **conditions, **options)
 
 
+# ------------------------------------------------------------------ entities
+
+
+class _Layout(NamedTuple):
+    """How entities with certain property names and types are written."""
+
+    template: str
+    encoders: tuple[Callable[[Any], str], ...]
+
+
+_layouts: Final[dict[tuple[object, ...], _Layout]] = {}
+
+
+def entity_json(entity: Mapping[str, Any]) -> str:
+    """Return an entity as JSON, in ASCII, character for character as azure-data-tables writes it.
+
+    The only exception is years before 1000, which the SDK writes with too few digits.
+    """
+    layout = _layout((*entity, *map(type, entity.values())), entity)
+    return layout.template % tuple(
+        [encode(value) for encode, value in zip(layout.encoders, entity.values(), strict=True)]
+    )
+
+
+def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return entities as `entity_json` does, in less time."""
+    # Entities with the same names and types share most of their text, and are encoded together, property by property
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for position, entity in enumerate(entities):
+        alike.setdefault((*entity, *map(type, entity.values())), []).append(position)
+    texts = [""] * len(entities)
+    for names_and_types, positions in alike.items():
+        layout = _layout(names_and_types, entities[positions[0]])
+        columns = zip(*[entities[position].values() for position in positions], strict=True)
+        encoded = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
+        for position, values in zip(positions, zip(*encoded, strict=True), strict=True):
+            texts[position] = layout.template % values
+    return texts
+
+
+def _layout(names_and_types: tuple[object, ...], entity: Mapping[str, Any]) -> _Layout:
+    layout = _layouts.get(names_and_types)
+    if layout is None:
+        layout = _layout_of(entity)
+        if len(_layouts) < _MAX_LAYOUTS:
+            _layouts[names_and_types] = layout
+    return layout
+
+
+def _layout_of(entity: Mapping[str, Any]) -> _Layout:
+    pieces: list[str] = []
+    encoders: list[Callable[[Any], str]] = []
+    for name, value in entity.items():
+        kind = KINDS.get(datetime if isinstance(value, datetime) else cast("type[object]", type(value)))
+        if kind is None:
+            raise NotEncodable(type(value).__name__)
+        quoted = encode_basestring_ascii(name)
+        stated = f', {quoted[:-1]}@odata.type": "{kind.edm}"' if kind.is_stated else ""
+        encoders.append(kind.to_json)
+        pieces.append(quoted.replace("%", "%%") + ": %s" + stated.replace("%", "%%"))
+    return _Layout("{" + ", ".join(pieces) + "}", tuple(encoders))
+
+
 # ------------------------------------------------------------------ one operation
 
 
@@ -129,17 +198,6 @@ def _is_written(response: PipelineResponse[Any, Any], _: bytes) -> bool | None:
     return True if response.http_response.status_code in (NO_CONTENT, _CREATED) else None
 
 
-def entity_address(partition_key: str, row_key: str) -> str:
-    """Return the part of an entity's URL that follows the table's name."""
-    return f"(PartitionKey='{_quoted(partition_key)}',RowKey='{_quoted(row_key)}')"
-
-
-def _quoted(key: str) -> str:
-    if key.isalnum() and key.isascii():
-        return key
-    return quote(key.replace("'", "''"), safe="")
-
-
 def _header(etag: str) -> str:
     if not _ETAG.fullmatch(etag):
         raise NotEncodable(etag)
@@ -149,7 +207,7 @@ def _header(etag: str) -> str:
 def _tail(write_ids: WriteIds) -> str:
     if not write_ids:
         return "}"
-    value = b64encode(as_bytes(write_ids)).decode()
+    value = b64encode(b"".join(write_ids)).decode()
     return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 
@@ -182,7 +240,7 @@ def _batch_body(
     dates = f"x-ms-date: {date}\r\nDate: {date}\r\n\r\n"
     start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
     try:
-        partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
+        partition = f"{address}(PartitionKey='{quoted_key(operations[0].partition_key)}',RowKey='"
         texts = iter(entities_json([operation.entity for operation in operations if operation.kind != "delete"]))
         tails: dict[WriteIds, str] = {}
         body = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
@@ -190,7 +248,7 @@ def _batch_body(
             kind, etag = operation.kind, operation.etag
             # As the SDK does for an insert, to which no condition applies
             condition = "" if etag is None or kind == "insert" else f"If-Match: {_header(etag)}\r\n"
-            row = address if kind == "insert" else f"{partition}{_quoted(operation.row_key)}')"
+            row = address if kind == "insert" else f"{partition}{quoted_key(operation.row_key)}')"
             if kind == "delete":
                 head, entity = f"{row} HTTP/1.1", ""
             else:

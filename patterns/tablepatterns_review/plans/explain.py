@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final, overload
 
 from tablepatterns.argument_types import checked
-from tablepatterns.arguments import fields_of, via_and_fields
 from tablepatterns.entity_set.derived import Derived, Index, RowLayout
 from tablepatterns.entity_set.entity_set import EntitySet
 from tablepatterns.entity_set.internals import mappings_of, primary_layout
@@ -17,6 +16,7 @@ from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.figures import count, counted
 from tablepatterns.filters import Comparison, Constant, Filter, QueryClass, classify, parse, prop
 from tablepatterns.key import Key
+from tablepatterns.key.key import fields_of, via_and_fields
 from tablepatterns.key.key_filter import stored_filter
 from tablepatterns.limits import PARTITION_ENTITIES_PER_SECOND
 from tablepatterns.recipe import Account

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tablepatterns.entity import WRITE_ID
+from tablepatterns.entity import MAX_WRITE_IDS, WRITE_ID
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.mapping import PropertyMapping, header_of, stored_size
 from tablepatterns.entity_set.shared_rows import PART
 from tablepatterns.key import Key
 from tablepatterns.limits import MAX_CUSTOM_PROPERTIES
-from tablepatterns.write_id import MAX_WRITE_IDS
 
 from ..design.key_parts import Piece, pieces_of
 from ..design.model import DeclaredSet, Field, FieldType

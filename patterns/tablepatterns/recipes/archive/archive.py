@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, cast
 
 from ...argument_types import checked
-from ...arguments import fields_of
 from ...entity import Entity
 from ...entity_set.commit import E
 from ...entity_set.entity_set import EntitySet
@@ -30,6 +29,7 @@ from ...entity_set.internals import (
 from ...entity_set.shared_rows import Totals
 from ...errors import NOT_SHOWN, BadDesign, BadMessage, EntityAlreadyExists
 from ...key import Key
+from ...key.key import fields_of
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease
 from ...recipe import Account, Account_co, Pattern, bound_async, is_sync, recipe, stream

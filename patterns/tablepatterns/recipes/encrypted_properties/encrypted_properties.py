@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, TypeAlias
 
 from ...argument_types import checked
-from ...arguments import fields_of
 from ...entity_set.mapping import Encoded, Fields, Place, PropertyMapping
 from ...errors import NOT_SHOWN, BadDesign, BadInput, BadProperty, DecryptionFailed
+from ...key.key import fields_of
 from ...limits import SYSTEM_PROPERTIES
 from ...models.annotations import StoredBy, annotated
 from .cipher import CONTENT_KEY_BYTES, NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, to_bytes

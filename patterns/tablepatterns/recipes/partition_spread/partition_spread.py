@@ -16,7 +16,6 @@ from string import Formatter
 from typing import Any, cast
 
 from ...argument_types import check_least, checked
-from ...arguments import fields_of
 from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.calls import SetCalls
@@ -31,6 +30,7 @@ from ...entity_set.shared_rows import Lists, Totals
 from ...errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
 from ...filters import Filter, QueryClass
 from ...key import Key
+from ...key.key import fields_of
 from ...key.ranges import Between, Prefix
 from ...recipe import Account_co, SetProfile, check_key_order, recipe, set_profile_of
 from ...sdk.operation import Operation

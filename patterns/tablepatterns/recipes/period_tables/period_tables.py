@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ...argument_types import check_least, checked
-from ...arguments import fields_of
 from ...edm import Ticks
 from ...entity import Entity, Modify, without_none
 from ...entity_set.calls import SetCalls
@@ -26,6 +25,7 @@ from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired, locat
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
+from ...key.key import fields_of
 from ...recipe import Account, Account_co, SetProfile, check_key_order, recipe, set_profile_of, stream, table_names
 from ...sdk.operation import Operation
 from ..data_series import DataSeries

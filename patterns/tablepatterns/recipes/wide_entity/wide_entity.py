@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from ... import limits
 from ...argument_types import checked
-from ...arguments import fields_of
 from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
 from ...entity_set.calls import SetCalls
@@ -32,6 +31,7 @@ from ...errors import (
 )
 from ...filters import Filter
 from ...key import Key
+from ...key.key import fields_of
 from ...models.options import OnUnrecognized, Upgrade
 from ...recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
