@@ -49,6 +49,8 @@ class LookedUpFields(Derived):
     shares_rows = True
     looked_up: frozenset[str]
     """The names of the fields. The other set also writes them, when its entities change."""
+    account: Account
+    """The account of the other set."""
 
     @abstractmethod
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..declared_rows import RowKind
 from ..errors import BadDesign
 from ..key import Key
-from ..recipe import Account
+from ..recipe import Account, identity_of, is_sync
 from ..sdk.table import Table
 from .commit import LookedUpFields
 from .derived import Derived, Index
@@ -26,6 +26,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
     """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other."""
     for derived_data in derived:
         derived_data.check_key(key, table)
+        if isinstance(derived_data, LookedUpFields):
+            _check_account(derived_data, mappings.account)
         mappings.check_read(derived_data.name, derived_data.reads)
         if isinstance(derived_data, Index) and (properties := derived_data.shape(key).include) is not None:
             mappings.check_held(derived_data.name, properties)
@@ -43,6 +45,13 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
         is_same_store = one.placement.store_name(table) == other.placement.store_name(table)
         if row is not None and rival is not None and is_same_store:
             _check_apart(other.name, rival, row, repr(one.name))
+
+
+def _check_account(looked_up: LookedUpFields, account: Account) -> None:
+    """Reject fields that a set of another account would look up there, and update there."""
+    if (is_sync(looked_up.account), identity_of(looked_up.account)) != (is_sync(account), identity_of(account)):
+        rule = "the set that it copies from is on another account, or on a sync one beside an async one"
+        raise BadDesign("derived", looked_up.name, rule, "create both sets with the same account")
 
 
 def _check_copies(index: Index, key: Key, derived: Collection[Derived]) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from ..entity import Entity
-from ..errors import NOT_SHOWN, BadInput
+from ..errors import NOT_SHOWN, BadDesign, BadInput
 from ..filters import Filter, QueryClass
-from ..recipe import Account, Account_co
+from ..recipe import Account, Account_co, is_sync
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from .call_types import Modeled
@@ -81,6 +81,24 @@ def intents_or_none(entity_set: EntitySet[Any, Any]) -> Intents | None:
 
 def adapter_or_none(entity_set: Modeled[Any, Any]) -> ModelAdapter[Any] | None:
     return None if entity_set._layer is None else entity_set._layer.adapter
+
+
+def check_both_sync(subject: str, one: Account, other: Account) -> None:
+    """Reject a sync account beside an async one."""
+    if is_sync(one) != is_sync(other):
+        rule = "one of the two accounts is sync, and the other is not"
+        raise BadDesign(subject, other, rule, "connect to both in the same way")
+
+
+def check_same_model(subject: str, models: ModelAdapter[Any] | None, other: Modeled[Any, Any]) -> None:
+    """Reject a set that would not read entities of these models, or none, as they were written."""
+    own, others = (
+        adapter and (set(adapter.types.classes), adapter.types.type_property, adapter.model.version)
+        for adapter in (models, adapter_or_none(other))
+    )
+    if own != others:
+        rule = "the sets have different models, or their type property or the version of the model differs"
+        raise BadDesign(subject, other, rule, "give both the same model, or none")
 
 
 def stored_form(adapter: ModelAdapter[Any] | None, entity: object) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
@@ -330,6 +330,14 @@ def _check_members(model: Model[Any], changes: Mapping[str, Any]) -> None:
         raise BadInput("changes", min(unknown_names), rule, "use one of them")
 
 
+def check_declared(model: Model[Any], place: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Reject names of which a model has no field."""
+    for name in sorted(set(names).difference(known)):
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(sorted(model.members))}"
+        raise BadDesign(place, name, f"{model.name} has no such field", hint)
+
+
 def adapter_of(
     model_class: type[M] | OneOf[M] | None,
     home: SetIdentity,
@@ -343,12 +351,13 @@ def adapter_of(
     build = partial(Model, key=home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
     types = types_of_model(model_class, build)
     model = types.model
+    if model.version == 1:
+        # Otherwise an earlier version may have had the fields
+        for mapping in mappings.mappings:
+            check_declared(model, f"mapping {mapping.name}", mapping.fields, model.members)
     field_names = {*mappings.written_names(model.members), *model.members}
     for derived_data in derived:
-        for name in sorted(set(derived_data.reads).difference(field_names)):
-            near = get_close_matches(name, field_names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(sorted(model.members))}"
-            raise BadDesign(f"derived {derived_data.name}", name, f"{model.name} has no such field", hint)
+        check_declared(model, f"derived {derived_data.name}", derived_data.reads, field_names)
         if (key := key_of_derived(derived_data, home.key)) is not None:
             model.check_key(f"derived {derived_data.name}", key, has_entities=isinstance(derived_data, Index))
     return ModelAdapter(types, home, on_unrecognized)

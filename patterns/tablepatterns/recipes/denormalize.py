@@ -182,6 +182,7 @@ class FilledCopies(LookedUpFields):
             raise BadDesign("entity_set", source.table.name, rule, "declare the copies for that set first")
         self._copies = copies
         self._source = source
+        self.account = source.account
         self.name = f"{copies.name} filled"
         self.looked_up = frozenset(copies.copies.values())
 

@@ -16,17 +16,19 @@ from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import (
     adapter_or_none,
+    check_both_sync,
     check_not_moved,
     check_read_from,
     entity_or_instance,
     stored_fields,
     stored_form,
 )
+from ..entity_set.model_adapter import check_declared
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..jobs.walk import WalkReport
 from ..key.key import fields_of
 from ..limits import MAX_TRANSACTION_OPERATIONS
-from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
+from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended
 
 P = TypeVar("P", default=Entity)
@@ -92,9 +94,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
         self.children: EntitySet[Account] = children.without_model()
         self._parent_models, self._child_models = adapter_or_none(parents), adapter_or_none(children)
         self.via = via
-        if is_sync(parents.account) != is_sync(children.account):
-            rule = "one of the two accounts is sync, and the other is not"
-            raise BadDesign("children", children.account, rule, "connect to both in the same way")
+        check_both_sync("children", parents.account, children.account)
         self.names = {field: field for field in parents.key.fields} | dict(by or {})
         for field in self.names.keys() - set(parents.key.fields):
             raise BadDesign("by", field, f"the parents have the key {parents.key}", "name fields of that key")
@@ -194,7 +194,7 @@ class SharedFields(Pattern[Account_co]):
 
     :param entity_set: the set of the children
     :param fields: the names of the parent's fields
-    :raises BadDesign: there is no field, or it belongs to the key, which cannot be changed
+    :raises BadDesign: there is no field, it belongs to the key, which cannot be changed, or the model does not have it
 
     Guide: one-to-many relationships (denormalized); denormalization pattern.
     """
@@ -208,6 +208,8 @@ class SharedFields(Pattern[Account_co]):
         if not self.fields or self.fields.intersection(entity_set.key.fields):
             rule = f"it must name at least one field, and none of the key {entity_set.key}"
             raise BadDesign("fields", sorted(self.fields), rule, "to change the key, move the entities")
+        if self._models is not None:
+            check_declared(self._models.model, "fields", self.fields, self._models.model.members)
 
     @recipe
     async def change(

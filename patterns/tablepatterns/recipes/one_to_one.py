@@ -10,7 +10,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Keys
 from ..entity_set.entity_set import EntitySet
-from ..entity_set.internals import check_not_moved, check_read_from, primary_keys
+from ..entity_set.internals import check_both_sync, check_not_moved, check_read_from, primary_keys, set_identity
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..retry import RETRY_FOR
@@ -40,7 +40,7 @@ class OneToOne(Pattern[Account_co]):
     :param first: the first set
     :param second: the second set
     :param links: the two properties that hold the partner's keys; None for partners with equal keys
-    :raises BadDesign: implicit, and the keys are not made of the same fields
+    :raises BadDesign: the keys are not made of the same fields, or the links are not two properties outside of them
 
     Guide: one-to-one relationships.
     """
@@ -56,12 +56,16 @@ class OneToOne(Pattern[Account_co]):
         super().__init__(cast("Account_co", first.account))
         for entity_set in (first, second):
             check_not_moved(entity_set, "OneToOne")
+        check_both_sync("second", first.account, second.account)
         self.first: EntitySet[Account] = first.without_model()
         self.second: EntitySet[Account] = second.without_model()
         self.links = links
         if links is None and set(first.key.fields) != set(second.key.fields):
             rule = f"it does not have the same fields as {first.key}"
             raise BadDesign("second", second.key, rule, "use the same fields in both keys, or give links")
+        if links is not None and (links[0] == links[1] or {*links}.intersection(first.key.fields, second.key.fields)):
+            rule = f"these are two properties outside of the keys {first.key} and {second.key}"
+            raise BadDesign("links", links, rule, "name two other properties")
 
     @recipe
     async def second_of(self, first: Mapping[str, Any]) -> Entity | None:
@@ -121,8 +125,8 @@ class OneToOne(Pattern[Account_co]):
             await self._write(first, second, retry_for)
 
     async def _write(self, first: Entity, second: Entity, retry_for: float) -> None:
-        same_table = self.first.table.name.lower() == self.second.table.name.lower()
-        if same_table and primary_keys(self.first, first)[0] == primary_keys(self.second, second)[0]:
+        tables = {set_identity(entity_set)[:2] for entity_set in (self.first, self.second)}
+        if len(tables) == 1 and primary_keys(self.first, first)[0] == primary_keys(self.second, second)[0]:
             writes = self.first.replacing(first), self.second.replacing(second)
             await commit(self.account, self.first.table, *writes, retry_for=retry_for)
             return

@@ -18,21 +18,24 @@ from ...entity_set.commit import E
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import (
     adapter_or_none,
+    check_both_sync,
     check_not_moved,
     check_read_from,
+    check_same_model,
     mappings_of,
     primary_keys,
     set_identity,
     stored_fields,
     stored_form,
 )
+from ...entity_set.model_adapter import ModelAdapter
 from ...entity_set.shared_rows import Totals
 from ...errors import NOT_SHOWN, BadDesign, BadMessage, EntityAlreadyExists
 from ...key import Key
 from ...key.key import fields_of
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease
-from ...recipe import Account, Account_co, Pattern, bound_async, is_sync, recipe, stream
+from ...recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ...retry import RETRY_FOR, Overtaken, contended
 from ...typed_json import encoded
 from ..large_properties.large_properties import LargeProperties
@@ -98,15 +101,16 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         super().__init__(cast("Account_co", entity_set.account))
         table = entity_set.table.name
         self._models = adapter_or_none(entity_set)
+        check_not_moved(entity_set, "Archive")
+        _check_models("target", self._models, target)
+        for relation, to in (children or {}).items():
+            _check_models("children", relation._child_models, to)  # pyright: ignore[reportPrivateUsage]
         self.entity_set = entities = entity_set.without_model()
         target = _without_model(target)
         self.queue = f"{table.lower()}-archive" if queue is None else queue
         self.kind = f"archive {table}" if kind is None else kind
         self._base64 = base64
         self._messages = self.account.queue(self.queue)
-        for moved_set in (entity_set, target, *(children or {}).values()):
-            if isinstance(moved_set, EntitySet):
-                check_not_moved(moved_set, "Archive")
         relations = {relation: _without_model(to) for relation, to in (children or {}).items()}
         self._children = tuple(_children(entities, target, relation, to) for relation, to in relations.items())
         totals = [_totals_of(relation.parents, relation.children, relation.names) for relation in relations]
@@ -260,6 +264,17 @@ def _without_model(target: EntitySet[Account_co, Any] | Store) -> EntitySet[Acco
     return target.without_model() if isinstance(target, EntitySet) else target
 
 
+def _check_models(subject: str, models: ModelAdapter[Any] | None, target: EntitySet[Any, Any] | Store) -> None:
+    """Reject a set with another model, which would not read the entities; without a model, it reads all of them."""
+    if not isinstance(target, EntitySet):
+        return
+    check_not_moved(target, "Archive")
+    if adapter_or_none(target) is not None:
+        check_same_model(subject, models, target)
+    if models is not None:
+        models.model.check_days("of the archive", target.key)
+
+
 def _check_target(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) -> None:
     """Reject a target in which the entities could not be found, or that lacks their encryption and other mappings."""
     if not isinstance(target, EntitySet):
@@ -275,9 +290,7 @@ def _check_target(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) ->
     is_same_table = entity_set.table.name.lower() == target.table.name.lower() and entity_set.account is target.account
     if is_same_table and entity_set.key == target.key:
         raise BadDesign("target", target.table.name, "it is the active set itself", "use another table or key")
-    if is_sync(entity_set.account) != is_sync(target.account):
-        rule = "one of the two accounts is sync, and the other is not"
-        raise BadDesign("target", target.account, rule, "connect to both in the same way")
+    check_both_sync("target", entity_set.account, target.account)
     for mapping in mappings_of(entity_set).mappings:
         same_type = (
             target_mapping for target_mapping in mappings_of(target).mappings if type(target_mapping) is type(mapping)

@@ -21,12 +21,12 @@ from ...argument_types import check_least
 from ...entity import Entity, without_none, write_ids_of
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none
+from ...entity_set.internals import adapter_or_none, check_both_sync, check_same_model
 from ...entity_set.shared_rows import with_keys
 from ...errors import BadDesign, BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease, process_received
-from ...recipe import Account, Account_co, Pattern, identity_of, is_sync
+from ...recipe import Account, Account_co, Pattern, identity_of
 from ...retry import RETRY_FOR, Overtaken
 from ...sdk.operation import ANY, Operation
 from .fence import fenced, under_lease
@@ -394,14 +394,12 @@ def is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) ->
 
 def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
     """Reject two sets between which entities cannot be moved."""
-    if is_sync(old_set.account) != is_sync(new_set.account):
-        raise BadDesign("new_set", new_set, "one of the sets is sync and one async", "connect both in the same way")
+    check_both_sync("new_set", old_set.account, new_set.account)
     if is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
         rule = "in one table, a row could belong to both sets"
         raise BadDesign("new_set", new_set.key, rule, "move to another table, or begin the keys with different text")
     old, new = (adapter_or_none(entity_set) for entity_set in (old_set, new_set))
-    if (old and set(old.types.classes)) != (new and set(new.types.classes)):
-        raise BadDesign("new_set", new_set, "the sets have different models", "give both the same model, or none")
+    check_same_model("new_set", old, new_set)
     if old is not None and new is not None:
         old.model.check_days("of the new keys", new_set.key)
         new.model.check_days("of the old keys", old_set.key)
