@@ -1,4 +1,4 @@
-"""Write the reports of the designs in docs/reviews (Markdown, JSON, HTML), and the page that compares them."""
+"""Write the reports of the designs in docs/reviews, a sample in Markdown, and the page that compares them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns_review import Reviewed, Severity, read_design, review
 from tablepatterns_review.design_file.format import schema
 from tablepatterns_review.report import as_json, html, markdown
-from tools import DOCS, ROOT
+from tools import DATA, DOCS, ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,9 +20,9 @@ else:
 
 FOLDER = DOCS / "reviews"
 RECALL = ROOT / "tests" / "review" / "recall"
-IN_MARKDOWN = "employees_naive"
-"""The design whose report is also a page."""
-DESIGNS = (IN_MARKDOWN, "employees_improved", "flights", "log_prepend_append")
+EXAMPLE = "staff"
+"""The page with the report of the design on the page on reviews."""
+DESIGNS = ("employees_naive", "employees_improved", "flights", "log_prepend_append")
 _SAYS = {
     "employees_naive": "The guide's employees as in a relational database: a table for each type, and no "
     "redundant data.",
@@ -34,9 +34,9 @@ _SAYS = {
 }
 _OPENING = """# Reviewed designs
 
-Four designs with their reports by `tablepatterns review`: [how to declare a design, and how to read a
-report](../review.md). Each is declared in TOML and in Python, with the same result. `make reviews` writes the reports
-as JSON and as HTML with plots, and the first also as Markdown; download an HTML file to open it.
+[A report as Markdown](staff.md) is that of the design on the page [Reviewing a design](../review.md). These four
+designs are declared in TOML and in Python, with the same result. `make reviews` writes their reports as JSON and as
+HTML with plots; download an HTML file to open it.
 """
 
 
@@ -64,13 +64,12 @@ def reviewed(name: str) -> Reviewed:
 def reports(name: str) -> dict[str, str]:
     """Return the texts of the reports of a design, by the names of their files."""
     found = reviewed(name)
-    texts = {f"{name}.json": as_json(found), f"{name}.report.html": html(found)}
-    return {f"{name}.md": markdown(found), **texts} if name == IN_MARKDOWN else texts
+    return {f"{name}.json": as_json(found), f"{name}.report.html": html(found)}
 
 
-def _report_of(name: str) -> str:
-    """Return the file of a report that the page links to."""
-    return f"{name}.md" if name == IN_MARKDOWN else f"{name}.report.html"
+def example_report() -> str:
+    """Return the report of the design on the page on reviews, as Markdown."""
+    return markdown(review(read_design(DATA / "review_example.toml")))
 
 
 def comparison() -> str:
@@ -79,9 +78,9 @@ def comparison() -> str:
     head = "| Design | Serious | Warnings | Notes | Scans | Busiest partition | USD a month |\n"
     table = f"{head}| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n" + "\n".join(rows)
     designs = "\n".join(
-        f"- [{reviewed(name).design.name}]({_report_of(name)}) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
+        f"- [{reviewed(name).design.name}]({name}.report.html) (`{name}.toml`). {_SAYS[name]}" for name in DESIGNS
     )
-    return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n<!-- toctree:\n{IN_MARKDOWN}\n-->\n"
+    return f"{_OPENING}\n{designs}\n\n{table}\n\n{recall()}\n<!-- toctree:\n{EXAMPLE}\n-->\n"
 
 
 def recall() -> str:
@@ -100,7 +99,7 @@ def _row(name: str) -> str:
     scans = sum((each.query_class or QueryClass.POINT) > QueryClass.RANGE for each in found.measured)
     hottest = max((1 / heat.headroom for heat in found.heats), default=0.0)
     cells = [
-        f"[{found.design.name}]({_report_of(name)})",
+        f"[{found.design.name}]({name}.report.html)",
         *map(str, counts),
         str(scans),
         f"{hottest:.0%} of its target",
@@ -119,4 +118,5 @@ if __name__ == "__main__":
     for design in DESIGNS:
         for name, text in reports(design).items():
             (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+    (FOLDER / f"{EXAMPLE}.md").write_text(example_report(), encoding="utf-8", newline="\n")
     (FOLDER / "index.md").write_text(comparison(), encoding="utf-8", newline="\n")

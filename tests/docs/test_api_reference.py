@@ -74,16 +74,16 @@ def test_a_class_is_on_the_page_of_its_kind(kind: str) -> None:
 def test_a_name_has_its_signature_its_methods_and_their_errors() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["Key.*", "tablepatterns.jobs:", "verify"])))
     assert "### `Key`" in shown
-    assert "[Members](/data/members.tsv): `format(fields)`, `keys_of(entity)`, " in shown
+    assert "[Members](/data/members.tsv): `format`, `keys_of`, " in shown
     [of_format] = [row for row in api.MEMBERS.rows() if row[:2] == ("tablepatterns.Key", "format(fields)")]
     assert of_format[3] == "BadKey"
-    assert "`verify(entity_set" in shown
-    assert "[Source](/../patterns/tablepatterns/jobs/derived_data.py)" in shown
+    assert "[`verify(entity_set" in shown
+    assert "](/../patterns/tablepatterns/jobs/derived_data.py): Compare derived data" in shown
 
 
 def test_a_member_that_a_class_shares_with_sets_is_described_once() -> None:
     shown = "\n".join(api.as_markdown(api.read_targets(["LogTail.**"])))
-    assert "`append(entity, …)`" in shown
+    assert "`append`, `latest`, " in shown
     assert "insert_or_replace" not in shown
     assert "All members of [`EntitySet`](/api/sets.md#entityset)." in shown
     assert "insert_or_replace" not in {row[1] for row in api.MEMBERS.rows() if row[0] == "tablepatterns.LogTail"}
@@ -119,6 +119,8 @@ def test_values_of_an_enumeration_and_members_without_text_of_their_own_are_list
 def test_an_error_leads_to_its_section_of_the_page_on_errors() -> None:
     shown = list(api.as_markdown(api.read_targets(["tablepatterns.errors:", "BadKey"])))
     assert shown == ["Errors: [`BadKey`](/errors.md#badkey)."]
+    many = api.as_markdown(api.read_targets(["tablepatterns.errors:", "errors.*"]))
+    assert list(many) == ["[A page](/errors.md) has a section for each."]
 
 
 def test_the_site_shows_all_of_the_docstrings() -> None:

@@ -58,6 +58,11 @@ def test_the_kept_reports_are_up_to_date(name: str) -> None:
         assert without_plots(text) == without_plots(kept), f"{file} is out of date: make reviews"
 
 
+def test_the_report_of_the_example_is_up_to_date() -> None:
+    kept = (DOCS / "reviews" / f"{reviews.EXAMPLE}.md").read_text(encoding="utf-8")
+    assert kept == reviews.example_report(), "staff.md is out of date: make reviews"
+
+
 def test_the_designs_of_recall_are_counted_on_the_page() -> None:
     assert reviews.recall() in (DOCS / "reviews" / "index.md").read_text(encoding="utf-8")
 

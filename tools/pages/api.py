@@ -118,7 +118,9 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
     """Yield the paragraphs on names: how each is called, what it is for, its methods; errors have their own page."""
     targets = list(targets)
     explained = [target.name for target in targets if target.name in help_page.names()]
-    if explained:
+    if len(explained) > 2:
+        yield "[A page](/errors.md) has a section for each."
+    elif explained:
         links = (f"[`{name}`](/errors.md#{name.lower()})" for name in explained)
         yield f"Errors: {', '.join(links)}."
     for target in targets:
@@ -129,12 +131,12 @@ def as_markdown(targets: Iterable[Target]) -> Iterator[str]:
             yield f"[A table](/{_LIMITS_FILE}) has the name, the value and the meaning of each."
             continue
         yield f"### `{target.name}`"
-        yield f"{_introduction(value)} [Source]({_source(target)})"
+        yield _introduction(target)
         rows = list(target.member_rows)
         if value is tablepatterns.EntitySet:
             yield table(("Member", "What it does", "Raises"), [_in_code(row) for row in rows])
         elif rows:
-            yield f"[Members](/{_MEMBERS_FILE}): {_listed(called for called, _, _ in rows)}."
+            yield f"[Members](/{_MEMBERS_FILE}): {_listed(called.partition('(')[0] for called, _, _ in rows)}."
         if same := target.undocumented:
             yield f"{_kind_of_members(value)}: {_listed(same)}."
         if shared := target.shared_with_sets:
@@ -195,11 +197,14 @@ def _directive(target: Target) -> Iterator[str]:
         yield f".. autofunction:: {path}"
 
 
-def _introduction(value: Any) -> str:
-    """Return the signature, and the first sentence of the docstring."""
+def _introduction(target: Target) -> str:
+    """Return the signature, which links to the source, and the first sentence of the docstring."""
+    value, source = target.value, _source(target)
     if _is_alias(value):
-        return f"One of {', '.join(f'`{each!r}`' for each in get_args(value))}."
-    return f"`{_signature(value)}`: {_summary(value)}" if _signature(value) else _summary(value)
+        return f"One of {', '.join(f'`{each!r}`' for each in get_args(value))}. [Source]({source})"
+    if signature := _signature(value):
+        return f"[`{signature}`]({source}): {_summary(value)}"
+    return f"{_summary(value)} [Source]({source})"
 
 
 def _is_alias(value: Any) -> bool:
