@@ -140,9 +140,9 @@ class Page:
         name = f"code/{self.source.name}"
         yield f"The whole program: [{name}]({name})."
 
-    def schedule(self, name: str = "") -> Iterator[str]:
-        """Yield a schedule as the explorer prints it."""
-        path = self.path.parent / "schedules" / f"{name or self.path.stem}.txt"
+    def schedule(self) -> Iterator[str]:
+        """Yield the schedule of the page as the explorer prints it."""
+        path = self.path.parent / "schedules" / f"{self.path.stem}.txt"
         if path.exists():
             text = path.read_text(encoding="utf-8").strip("\n")
             yield f"```text\n{text}\n```"
@@ -156,7 +156,8 @@ class Page:
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
             yield (
                 f"[Explored](/guarantees.md) in {schedules:,} schedules, without a failure:"
-                " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv)."
+                " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv),"
+                " [limits of all patterns](/guarantees.md#what-all-patterns-share)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
@@ -165,8 +166,9 @@ class Page:
         if rows:
             # The recipe that the page is about needs no name
             is_own = {row.recipe for row in rows} == {self.entry.classes[0]}
-            yield budgets.table_of(rows, names_recipes=not is_own)
-            yield "[How this is measured](/costs.md#what-each-call-costs)."
+            converted = "" if all(map(budgets.is_in_tables, rows)) else ", and what they equal in table operations"
+            yield f"[Storage transactions](/costs.md#what-each-call-costs){converted}:"
+            yield budgets.list_of(rows, names_recipes=not is_own)
 
     def when_to_use(self, trade_offs: Literal["", "trade-offs"] = "") -> Iterator[str]:
         """Yield the last sections of a page: when to use the pattern and when not, and the patterns related to it."""
