@@ -51,9 +51,7 @@ def test_every_pattern_of_the_catalog_has_a_page() -> None:
 def test_every_schedule_is_shown_on_the_page_that_it_is_named_for_or_linked() -> None:
     pages = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
     shown = {stem for stem, text in pages.items() if "<!-- make pages: schedule -->" in text}
-    linked = {
-        name for stem, text in pages.items() for name in re.findall(rf"\]\(schedules/({stem}-\w+)\.txt\)", text)
-    }
+    linked = {name for stem, text in pages.items() for name in re.findall(rf"\]\(schedules/({stem}-\w+)\.txt\)", text)}
     assert shown | linked == all_schedules().keys()
 
 

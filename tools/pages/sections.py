@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from budgets.budget import all_budgets
 from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
@@ -141,11 +141,11 @@ class Page:
         yield f"The whole program: [{name}]({name})."
 
     def schedule(self) -> Iterator[str]:
-        """Yield the schedule of the page as the explorer prints it."""
+        """Yield the schedule of the page as the explorer prints it, without the results and the line to replay it."""
         path = self.path.parent / "schedules" / f"{self.path.stem}.txt"
         if path.exists():
-            text = path.read_text(encoding="utf-8").strip("\n")
-            yield f"```text\n{text}\n```"
+            trace, _, _ = path.read_text(encoding="utf-8").strip("\n").rpartition("\n\n")
+            yield f"```text\n{trace}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
         """Yield how much was explored, and links to all guarantees and limits."""
@@ -170,12 +170,10 @@ class Page:
             yield f"[Storage transactions](/costs.md#what-each-call-costs){converted}:"
             yield budgets.list_of(rows, names_recipes=not is_own)
 
-    def when_to_use(self, trade_offs: Literal["", "trade-offs"] = "") -> Iterator[str]:
+    def when_to_use(self) -> Iterator[str]:
         """Yield the last sections of a page: when to use the pattern and when not, and the patterns related to it."""
         yield f"## When to use\n\n{_listed(self.entry.use_when)}"
         yield f"## When not\n\n{_listed(self.entry.avoid_when)}"
-        if trade_offs:
-            yield f"Trade-offs from the guide:\n\n{_listed(self.entry.trade_offs)}"
         yield f"## Related\n\n{'; '.join(map(self._linked, related(self.entry.name)))}"
 
     def contents(self) -> Iterator[str]:
