@@ -9,15 +9,15 @@ from tablepatterns.cost import Cost
 from tablepatterns_review import PriceTable
 from tools import ROOT
 from tools.pages.data_file import DataFile
-from tools.pages.markdown import between, introduction, page, table
+from tools.pages.markdown import between, introduction, page
 
 PAGE = "docs/costs.md"
 
 
 def render() -> str:
-    """Return the page, with a new table."""
+    """Return the page, with a new list of calls."""
     rows = all_budgets()
-    of_sets = table_of((row for row in rows if row.recipe == "EntitySet"), names_recipes=False)
+    of_sets = list_of((row for row in rows if row.recipe == "EntitySet"), names_recipes=False)
     calls = page(introduction("budgets", rows=len(rows), **_prices()), of_sets)
     return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
 
@@ -39,20 +39,22 @@ COSTS = DataFile(
 )
 
 
-def table_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:
-    """Return rows as a table, without the column of table operations if there are no others, and without empty columns.
+def list_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:
+    """Return rows as a list: the call, its transactions, what they equal in table operations, and the case.
 
     :param names_recipes: whether to say of which recipe each call is
     """
-    rows = list(rows)
-    columns = {
-        "Recipe": [row.recipe for row in rows] if names_recipes else [],
-        "Call": [f"`{row.call}`" if " " not in row.call else row.call for row in rows],
-        "Storage transactions": [row.cost.by_service for row in rows],
-        "In table operations": [f"{row.cost.table_operations():,.0f}" for row in rows],
-        "When": [row.when for row in rows],
-    }
-    if all(row.cost.table == row.cost.transactions for row in rows):
-        del columns["In table operations"]
-    columns = {head: cells for head, cells in columns.items() if any(cells)}
-    return table(tuple(columns), zip(*columns.values(), strict=True))
+    return "\n".join(_item(row, row.recipe if names_recipes else "") for row in rows)
+
+
+def _item(row: Budget, recipe: str) -> str:
+    call = f"`{row.call}`" if " " not in row.call else row.call
+    named = f"{recipe} {call}".strip()
+    equal = "" if is_in_tables(row) else f" = {row.cost.table_operations():,.0f}"
+    case = f" ({row.when})" if row.when else ""
+    return f"- {named}: {row.cost.by_service}{equal}{case}"
+
+
+def is_in_tables(row: Budget) -> bool:
+    """Whether a call sends requests to tables only, which need no conversion."""
+    return row.cost.table == row.cost.transactions

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from budgets.budget import all_budgets
 from tablepatterns.catalog import ENTRIES, CatalogEntry, entry, related
@@ -140,12 +140,12 @@ class Page:
         name = f"code/{self.source.name}"
         yield f"The whole program: [{name}]({name})."
 
-    def schedule(self, name: str = "") -> Iterator[str]:
-        """Yield a schedule as the explorer prints it."""
-        path = self.path.parent / "schedules" / f"{name or self.path.stem}.txt"
+    def schedule(self) -> Iterator[str]:
+        """Yield the schedule of the page as the explorer prints it, without the results and the line to replay it."""
+        path = self.path.parent / "schedules" / f"{self.path.stem}.txt"
         if path.exists():
-            text = path.read_text(encoding="utf-8").strip("\n")
-            yield f"```text\n{text}\n```"
+            trace, _, _ = path.read_text(encoding="utf-8").strip("\n").rpartition("\n\n")
+            yield f"```text\n{trace}\n```"
 
     def guarantees(self, *recipes: str) -> Iterator[str]:
         """Yield how much was explored, and links to all guarantees and limits."""
@@ -156,7 +156,8 @@ class Page:
             schedules = sum(seen["schedules"] for mark in marks for seen in proof.explored(mark.test))
             yield (
                 f"[Explored](/guarantees.md) in {schedules:,} schedules, without a failure:"
-                " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv)."
+                " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv),"
+                " [limits of all patterns](/guarantees.md#what-all-patterns-share)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
@@ -165,15 +166,14 @@ class Page:
         if rows:
             # The recipe that the page is about needs no name
             is_own = {row.recipe for row in rows} == {self.entry.classes[0]}
-            yield budgets.table_of(rows, names_recipes=not is_own)
-            yield "[How this is measured](/costs.md#what-each-call-costs)."
+            converted = "" if all(map(budgets.is_in_tables, rows)) else ", and what they equal in table operations"
+            yield f"[Storage transactions](/costs.md#what-each-call-costs){converted}:"
+            yield budgets.list_of(rows, names_recipes=not is_own)
 
-    def when_to_use(self, trade_offs: Literal["", "trade-offs"] = "") -> Iterator[str]:
+    def when_to_use(self) -> Iterator[str]:
         """Yield the last sections of a page: when to use the pattern and when not, and the patterns related to it."""
         yield f"## When to use\n\n{_listed(self.entry.use_when)}"
         yield f"## When not\n\n{_listed(self.entry.avoid_when)}"
-        if trade_offs:
-            yield f"Trade-offs from the guide:\n\n{_listed(self.entry.trade_offs)}"
         yield f"## Related\n\n{'; '.join(map(self._linked, related(self.entry.name)))}"
 
     def contents(self) -> Iterator[str]:

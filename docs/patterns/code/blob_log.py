@@ -34,9 +34,6 @@ def main(storage: Storage) -> None:
         other.append("INFO", "an hour later", at=THREE + 65 * MINUTE)
     print_blobs(storage)
 
-    # -- drop
-    print("dropped:", log.drop_before(THREE + 60 * MINUTE))
-    print_blobs(storage)
     # -- end
 
 

@@ -41,10 +41,6 @@ def main(storage: Storage) -> None:
     except BadFilter as error:
         print(error)
 
-    # -- one
-    by_jo = (prop("PartitionKey") == "jo") & of_the_test
-    print(deletion.delete(by_jo, allow=QueryClass.PARTITION_SCAN))
-
     # -- all
     with Traffic(storage) as traffic:
         print(deletion.delete(of_the_test, allow=QueryClass.TABLE_SCAN))

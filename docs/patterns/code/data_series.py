@@ -30,9 +30,6 @@ def main(storage: Storage) -> None:
     for keys, points in messages.range(Employee="000223"):
         print(keys["Day"], sum(count or 0 for count in points))
 
-    # -- clear
-    messages.clear(9, **friday)
-    print("cleared:", messages.read(range(8, 13), **friday))
     # -- end
 
 

@@ -1,7 +1,7 @@
 """A department's count of employees changes with each of them, or not at all."""
 
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, Storage, connect
-from tablepatterns.errors import EntityAlreadyExists, EntityChanged, LimitExceeded
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged
 
 SALES = {"Department": "Sales"}
 
@@ -40,13 +40,6 @@ def main(storage: Storage) -> None:
     except EntityChanged as error:
         print(type(error).__name__)
 
-    # -- limit
-    try:
-        together.commit(
-            *(employees.inserting(SALES | {"EmployeeId": n}) for n in range(101))
-        )
-    except LimitExceeded as error:
-        print(error)
     # -- end
 
 

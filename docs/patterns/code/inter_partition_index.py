@@ -1,16 +1,6 @@
 """Employees found by number and by e-mail, in partitions of their own."""
 
-from tablepatterns import (
-    EntitySet,
-    InterPartitionIndex,
-    Key,
-    Storage,
-    Worker,
-    connect,
-    prefix,
-)
-from tablepatterns.errors import DuplicateIndexValue
-from tablepatterns.jobs import verify
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Storage, connect, prefix
 
 ANN = {"Department": "Sales", "EmployeeId": 152, "Email": "ann@contoso.com"}
 JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"}
@@ -37,16 +27,6 @@ def main(storage: Storage) -> None:
     employees.replace(jones)
     print_rows(storage)
 
-    # -- refuse
-    try:
-        employees.insert(JONES | {"EmployeeId": 224, "Email": "jo@contoso.com"})
-    except DuplicateIndexValue as error:
-        print(type(error).__name__)
-
-    # -- work
-    worker = Worker(storage, [employees.reconciler()])
-    print(worker.queues, worker.run_once().received, "left to do")
-    print("inconsistent:", len(verify(employees, by_email).drifts))
     # -- end
 
 

@@ -24,10 +24,6 @@ def main(storage: Storage) -> None:
     for claim in claims.between(NOON, NOON + timedelta(days=1), Employee="000223"):
         print("of two days:", claim["ClaimedAt"].date(), claim["Amount"])
 
-    # -- tie
-    claims.append({"Employee": "000223", "ClaimedAt": moment, "Amount": 9.0})
-    last = claims.between(moment, Employee="000223")
-    print("at one instant:", sorted(claim["Amount"] for claim in last))
     # -- end
 
 

@@ -1,14 +1,6 @@
 """An employee goes to another department, which is her PartitionKey."""
 
-from tablepatterns import (
-    EntitySet,
-    Key,
-    PartitionMove,
-    Storage,
-    Traffic,
-    Worker,
-    connect,
-)
+from tablepatterns import EntitySet, Key, PartitionMove, Storage, Traffic, connect
 from tablepatterns.errors import EntityAlreadyExists
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
@@ -36,8 +28,6 @@ def main(storage: Storage) -> None:
         print(error)
     print_rows(storage)
 
-    # -- worker
-    print(Worker(storage, [moving]).drain())
     # -- end
 
 

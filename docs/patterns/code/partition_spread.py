@@ -29,11 +29,6 @@ def main(storage: Storage) -> None:
         found = events.get(Hour=SIX, At=SIX, EventId=0)
     print(found["Bucket"], "by", len(traffic.requests), "request")
 
-    # -- change
-    found["Source"] = "proxy"
-    events.entity_set.replace(found)
-    print(events.get(Hour=SIX, At=SIX, EventId=0)["Source"])
-
     # -- refuse
     others = PartitionSpread(storage, "Events", by_hour, buckets=8, by=["EventId"])
     try:

@@ -11,7 +11,6 @@ from tablepatterns import (
     Traffic,
     connect,
 )
-from tablepatterns.errors import PeriodExpired
 
 MEMORY_ONLY = "it moves the clock"
 JULY = datetime(2014, 7, 29, 18, tzinfo=timezone.utc)
@@ -49,11 +48,6 @@ def main(storage: Storage) -> None:
     print("by", len(traffic.requests), "requests")
     print("left:", [day.isoformat()[:10] for day in logins.periods()])
 
-    # -- late
-    try:
-        logins.insert({"User": "jo", "At": JULY})
-    except PeriodExpired as error:
-        print(error)
     # -- end
 
 

@@ -1,18 +1,6 @@
 """The messages of an employee for each day of a year, which no one entity holds."""
 
-from datetime import timedelta
-
-from tablepatterns import (
-    EncryptedProperties,
-    Key,
-    LargeProperties,
-    LargePropertyStore,
-    LocalKey,
-    Storage,
-    Traffic,
-    WideEntity,
-    connect,
-)
+from tablepatterns import Key, Storage, Traffic, WideEntity, connect
 from tablepatterns.errors import EntityChanged
 
 DAYS = [f"Day{day:03d}" for day in range(1, 366)]
@@ -47,17 +35,6 @@ def main(storage: Storage) -> None:
     except EntityChanged as error:
         print(type(error).__name__)
 
-    # -- map
-    sealed = EncryptedProperties(["Ssn"], keys=LocalKey.generate("staff-2026"))
-    large = LargeProperties(["Photo"], container="photos")
-    key = Key("{Employee}", "")
-    staff = WideEntity(storage, "Staff", key, mappings=[sealed, large])
-    smith = {"Employee": "000224", "Ssn": "078-05-1120", "Photo": bytes(5_000_000)}
-    found = staff.insert(smith | dict.fromkeys(DAYS, 0))
-    found["Photo"] = bytes(2_000_000)
-    staff.replace(found)
-    report = LargePropertyStore(staff).verify(grace=timedelta(0))
-    print(len(report.orphans), "orphan,", len(report.missing), "missing")
     # -- end
 
 
