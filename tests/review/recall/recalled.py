@@ -33,6 +33,7 @@ KINDS = (
     "held_out_8",
     "held_out_9",
     "held_out_10",
+    "held_out_11",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 
