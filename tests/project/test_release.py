@@ -200,7 +200,7 @@ def test_a_review_names_the_extra_that_it_needs(bare: Path, commands: dict[str, 
 
 COMMANDS = {
     ("help",): (0, "BadKey"),
-    ("help", "BadKey"): (0, "forbidden in keys"),
+    ("help", "BadKey"): (0, "would sort in the wrong place"),
     ("patterns", "log_tail"): (0, "Log tail"),
     ("explain", "PartitionKey eq 'a'"): (0, "partition"),
     ("serve",): (1, "pip install '.[serve]'"),
