@@ -16,7 +16,7 @@ from ..errors import BadKey, DerivedDataMismatch, EntityAlreadyExists, EntityCha
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
-from ..retry import Overtaken
+from ..retry import overtaken_by
 from ..sdk.operation import ANY, Operation
 from ..sdk.table import Table
 from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
@@ -44,14 +44,19 @@ def part_of(primary: Keys, spread: int) -> int:
     return int.from_bytes(digest[:8], "big") % spread
 
 
-def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
-    """Return the write that makes a row hold exactly these properties, or deletes it if there are none."""
+def replacing(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
+    """Return the write that makes a row, or a new one, hold exactly these properties."""
+    new_row = with_keys(keys, properties)
     if row is None:
-        return Operation.insert(with_keys(keys, properties)) if properties else None
-    etag, write_ids = row.etag or ANY, write_ids_of(row)
-    if not properties:
-        return Operation.delete(*keys, etag, write_ids=write_ids)
-    return Operation.replace(with_keys(keys, properties), etag, write_ids=write_ids)
+        return Operation.insert(new_row)
+    return Operation.replace(new_row, row.etag or ANY, write_ids=write_ids_of(row))
+
+
+def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
+    """Return the same write; without properties, the one that deletes the row."""
+    if properties:
+        return replacing(keys, row, properties)
+    return None if row is None else Operation.delete(*keys, row.etag or ANY, write_ids=write_ids_of(row))
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
@@ -283,9 +288,7 @@ async def recount_totals(table: Table, key: Key, totals: Totals, partition: Mapp
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
-            try:
+            with overtaken_by(EntityAlreadyExists, EntityChanged, EntityNotFound):
                 await table.submit(merging(keys, rows.get(keys), totals.as_properties(total)))
-            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
             corrected_rows.append(keys)
     return corrected_rows

@@ -31,7 +31,7 @@ from ..filters import Interval
 from ..key import Key, KeyRange
 from ..key.key import fields_of, via_and_fields
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
-from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended, overtaken_by
 from ..sdk.operation import ANY, Operation
 from .period import Period, slots_before
 
@@ -239,10 +239,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             before: Any = _converted(kind, name, stored_row.get(name, 0) if stored_row else 0)
             value = _converted(kind, name, before + more)
             row = {"PartitionKey": partition_key, "RowKey": row_key, name: value}
-            try:
+            with overtaken_by(EntityChanged, EntityNotFound, EntityAlreadyExists):
                 await self.table.submit(_conditional("merge", row, stored_row))
-            except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
-                raise Overtaken from error
             return value
 
         return await contended(self.account, attempt, retry_for)
@@ -267,10 +265,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         async def attempt() -> None:
             stored_rows = [row for row in await self._read_rows(rows, key_fields, None) if names & row.keys()]
             remaining_rows = [{name: row[name] for name in row if name not in names} for row in stored_rows]
-            try:
+            with overtaken_by(EntityChanged, EntityNotFound):
                 await self.table.submit(*map(partial(_conditional, "replace"), remaining_rows, stored_rows))
-            except (EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
 
         await contended(self.account, attempt, retry_for)
 

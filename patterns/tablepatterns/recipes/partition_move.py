@@ -38,7 +38,7 @@ from ..key.key import fields_of
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
-from ..retry import RETRY_FOR, Overtaken, contended
+from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
 from ..typed_json import encoded
 
 
@@ -309,10 +309,8 @@ class Relocation:
 
     async def leave(self, source: Entity) -> None:
         """Delete the entity under its old key if it has not changed since it was copied."""
-        try:
+        with overtaken_by(EntityChanged, EntityNotFound):
             await self.entities.delete(source)
-        except (EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
     async def arrive(self, copy: Entity | None) -> Entity | None:
         """Remove the mark from the copy."""
@@ -349,10 +347,8 @@ class Relocation:
             await self._replaced(source)
 
     async def _replaced(self, entity: Entity) -> Entity:
-        try:
+        with overtaken_by(EntityChanged):
             return await self.entities.replace(entity)
-        except EntityChanged as error:
-            raise Overtaken from error
 
     async def _get(self, keys: Keys) -> Entity | None:
         return await self.entities.get(**self.entities.key.parse(*keys))

@@ -20,14 +20,14 @@ from ...entity_set.derived import TOMBSTONE, Keys, keys_of, unchanged
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import with_table
 from ...entity_set.named_table import NamedTable
-from ...entity_set.shared_rows import with_keys
+from ...entity_set.shared_rows import replacing, with_keys
 from ...errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from ...filters import prop
 from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...recipe import Account
-from ...retry import Overtaken
+from ...retry import overtaken_by
 from ...sdk.operation import ANY, Operation
 from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
@@ -133,17 +133,10 @@ class FencedTable(Table):
 
     async def bump(self, keys: Keys) -> None:
         """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
-        row, tombstone = await self.raw(*keys), with_keys(keys, _TOMBSTONE)
-        if row is None:
-            operation = Operation.insert(tombstone)
-        elif TOMBSTONE in row:
-            operation = Operation.replace(tombstone, row.etag or ANY, write_ids=write_ids_of(row))
-        else:
-            operation = unchanged(keys, row)
-        try:
+        row = await self.raw(*keys)
+        operation = replacing(keys, row, _TOMBSTONE) if row is None or TOMBSTONE in row else unchanged(keys, row)
+        with overtaken_by(EntityAlreadyExists, EntityChanged, EntityNotFound):
             await super().submit(operation)
-        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
 
 class _FencedNamedTable(FencedTable, NamedTable):

@@ -27,7 +27,7 @@ from ...errors import (
 from ...jobs.walk import Mark, WalkReport
 from ...messages.lease import Lease
 from ...recipe import Account
-from ...retry import Overtaken, contended
+from ...retry import Overtaken, contended, overtaken_by
 from .fence import fenced_table, under_lease
 
 
@@ -328,10 +328,8 @@ class Mirror:
         if copy_row is None or self.owner(copy_row) not in owners:
             return
         await lease.renew_if_due()
-        try:
+        with overtaken_by(EntityChanged, EntityNotFound):
             await self.target.delete(copy_row)
-        except (EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
     def owner(self, copy_row: Entity) -> Keys | None:
         """Return the keys of the entity that a row is the copy of; None if the row does not have their fields."""

@@ -34,7 +34,7 @@ from ...key import Key
 from ...key.key import fields_of
 from ...models.options import OnUnrecognized, Upgrade
 from ...recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
-from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ...retry import RETRY_FOR, check_retry_for, contended, overtaken_by
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
@@ -344,10 +344,8 @@ class WideEntity(SetCalls[Account_co, E]):
             current = await self._stored(fields, retry_for)
             if not current.parts:
                 raise EntityNotFound(f"there is no entity {self._key_of(fields)}; insert it first")
-            try:
+            with overtaken_by(EntityChanged, EntityNotFound):
                 return await write(current)
-            except (EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
 
         return await contended(self.account, attempt, retry_for)
 
