@@ -37,7 +37,7 @@ from .placement import RowReader
 if TYPE_CHECKING:
     from .intents import Intents
     from .named_table import StoredNames
-    from .pending import Pending
+    from .shared_rows import Pending
 
 
 class LookedUpFields(Derived):
@@ -285,7 +285,7 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows; each change sees the effect of those before it."""
     # Not imported above, since most sets have no rows that entities share
-    from .pending import Pending
+    from .shared_rows import Pending
 
     pending = Pending(rows)
     for write in writes:
@@ -402,7 +402,7 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 
 def join_steps(before: Step, step: Step) -> Step | None:
-    from .pending import combine_operations
+    from .shared_rows import combine_operations
 
     operation = combine_operations(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)

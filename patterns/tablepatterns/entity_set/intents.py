@@ -25,8 +25,7 @@ from ..errors import (
     LimitExceeded,
 )
 from ..limits import MAX_MESSAGE_BYTES
-from ..messages.envelope import Envelope
-from ..messages.lease import Lease, process_received
+from ..messages.lease import Envelope, Lease, process_received
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
 from ..sdk.operation import ANY, Operation

@@ -35,8 +35,7 @@ from ..errors import (
     EntityNotFound,
 )
 from ..key.key import fields_of
-from ..messages.envelope import Envelope
-from ..messages.lease import Lease
+from ..messages.lease import Envelope, Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
 from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
 from ..typed_json import encoded

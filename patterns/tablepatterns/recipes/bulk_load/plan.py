@@ -15,9 +15,9 @@ from ...entity_set.commit import LookedUpFields, Step, Write, all_steps, join_st
 from ...entity_set.derived import Index, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of
-from ...entity_set.pending import Pending
 from ...entity_set.placement import RowReader
 from ...entity_set.range_query import first_rows
+from ...entity_set.shared_rows import Pending
 from ...errors import (
     BadDesign,
     BadInput,

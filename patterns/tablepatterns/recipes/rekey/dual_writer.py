@@ -24,8 +24,7 @@ from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none
 from ...entity_set.shared_rows import replacing
 from ...errors import BadDesign, BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
-from ...messages.envelope import Envelope
-from ...messages.lease import Lease, process_received
+from ...messages.lease import Envelope, Lease, process_received
 from ...recipe import Account, Account_co, Pattern, identity_of, is_sync
 from ...retry import RETRY_FOR, Overtaken, overtaken_by
 from .fence import fenced, under_lease
