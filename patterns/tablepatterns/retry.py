@@ -9,7 +9,7 @@ from typing import Final, NoReturn, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from .errors import BadInput, EntityChanged, ServiceError, TooMuchContention
+from .errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, ServiceError, TooMuchContention
 from .recipe import Account, back_off
 
 T = TypeVar("T")
@@ -18,6 +18,10 @@ RETRY_FOR: Final = 30.0
 """For how many seconds a call retries by default."""
 _FIRST_WAIT_SECONDS: Final = 0.05
 _LONGEST_WAIT_SECONDS: Final = 5
+
+
+LOST_RACE: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
+"""The errors of a conditional write after another writer was faster."""
 
 
 class Overtaken(Exception):

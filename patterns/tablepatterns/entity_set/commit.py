@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..key import Key
 from ..recipe import Account, identity_of
-from ..retry import Overtaken, check_retry_for, contended
+from ..retry import LOST_RACE, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
@@ -435,7 +435,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     announcement = await announcements[0][0].announce(announcements, retry_for) if announcements else None
     try:
         rows = await table.submit(*operations)
-    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+    except LOST_RACE as error:
         if announcement is not None:
             await announcement.withdraw()
         meaning = _meaning(error, steps)

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from ..edm import entity_size, key_order, utf16_length
 from ..entity import Entity, WriteIds, entity_of_row, write_ids_of
-from ..errors import BadKey, DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
+from ..errors import BadKey, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
-from ..retry import overtaken_by
+from ..retry import LOST_RACE, overtaken_by
 from ..sdk.operation import ANY, Kind, Operation
 from ..sdk.table import Table
 from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
@@ -344,7 +344,7 @@ async def recount_totals(table: Table, key: Key, totals: Totals, partition: Mapp
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
-            with overtaken_by(EntityAlreadyExists, EntityChanged, EntityNotFound):
+            with overtaken_by(*LOST_RACE):
                 await table.submit(merging(keys, rows.get(keys), totals.as_properties(total)))
             corrected_rows.append(keys)
     return corrected_rows

@@ -23,10 +23,10 @@ from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none
 from ...entity_set.shared_rows import replacing
-from ...errors import BadDesign, BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
+from ...errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.lease import Envelope, Lease, process_received
 from ...recipe import Account, Account_co, Pattern, identity_of, is_sync
-from ...retry import RETRY_FOR, Overtaken, overtaken_by
+from ...retry import LOST_RACE, RETRY_FOR, Overtaken, overtaken_by
 from .fence import fenced, under_lease
 from .mirror import Claim, Difference, Mirror, keys_or_none
 
@@ -34,7 +34,7 @@ Act = Callable[[EntitySet[Account]], Awaitable[Entity | None]]
 """Writes an entity to the set of the primary table, and returns it; None if it deleted it."""
 
 
-_REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
+_REJECTED: Final = (BadInput, *LOST_RACE)
 """The errors of a write that has changed nothing."""
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
@@ -162,7 +162,7 @@ class DualWriter(Pattern[Account_co]):
         new_state = replace(state, **changes)
         new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
         operation = replacing(self._state_keys, state.row, new_state.properties())
-        with overtaken_by(EntityAlreadyExists, EntityChanged, EntityNotFound):
+        with overtaken_by(*LOST_RACE):
             (row_written,) = await self._control.submit(operation)
         return self._remember_state(replace(new_state, row=row_written), asked_at)
 

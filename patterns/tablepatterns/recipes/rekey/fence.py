@@ -27,7 +27,7 @@ from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...recipe import Account
-from ...retry import overtaken_by
+from ...retry import LOST_RACE, overtaken_by
 from ...sdk.operation import ANY, Operation
 from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
@@ -92,7 +92,7 @@ class FencedTable(Table):
         while True:
             try:
                 rows = await super().submit(*fenced)
-            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+            except LOST_RACE as error:
                 index: int = error.index or 0
                 if index in replaced_indexes:
                     text = f"another process inserted the entity {fenced[index].key} at the same time"
@@ -135,7 +135,7 @@ class FencedTable(Table):
         """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
         row = await self.raw(*keys)
         operation = replacing(keys, row, _TOMBSTONE) if row is None or TOMBSTONE in row else unchanged(keys, row)
-        with overtaken_by(EntityAlreadyExists, EntityChanged, EntityNotFound):
+        with overtaken_by(*LOST_RACE):
             await super().submit(operation)
 
 
