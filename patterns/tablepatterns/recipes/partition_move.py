@@ -22,7 +22,6 @@ from ..entity_set.commit import E
 from ..entity_set.derived import Index, Keys
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
-from ..entity_set.moves import MOVED_FROM, MOVING_TO
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -38,6 +37,7 @@ from ..key.key import fields_of
 from ..messages.lease import Envelope, Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
 from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
+from ..set_identity import MOVED_FROM, MOVING_TO
 from ..typed_json import encoded
 
 

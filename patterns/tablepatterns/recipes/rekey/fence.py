@@ -39,14 +39,10 @@ class FencedTable(Table):
     """A table in which deleted primary rows become tombstones, which reads leave out."""
 
     _key: Key
-    _leaves_tombstones: Callable[[], bool]
+    is_fenced: Callable[[], bool]
+    """Whether a late insert could still arrive, so that a deleted row becomes a tombstone."""
     _lease: Lease | None = None
     """The lease that a process must have to insert an entity over a tombstone."""
-
-    @property
-    def is_fenced(self) -> bool:
-        """Whether a late insert could still arrive, so that a deleted row becomes a tombstone."""
-        return self._leaves_tombstones()
 
     def under(self, lease: Lease) -> FencedTable:
         """Return this table for the writes of the process that has a lease."""
@@ -112,7 +108,7 @@ class FencedTable(Table):
             ]
 
     def _fenced(self, operation: Operation) -> Operation:
-        if operation.kind == "delete" and self.is_fenced and self._is_primary(operation.key):
+        if operation.kind == "delete" and self.is_fenced() and self._is_primary(operation.key):
             tombstone = with_keys(operation.key, _TOMBSTONE)
             return Operation.replace(tombstone, operation.etag or ANY, write_ids=operation.write_ids)
         return operation
@@ -146,7 +142,7 @@ class _FencedNamedTable(FencedTable, NamedTable):
         return await NamedTable._rows(self, operations)
 
 
-def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool]) -> EntitySet[Any]:
+def fenced(entity_set: EntitySet[Any, Any], is_fenced: Callable[[], bool]) -> EntitySet[Any]:
     """Return a view of a set, without its model, whose deletes leave tombstones while they must."""
     inner = entity_set.without_model()
     table: FencedTable
@@ -154,7 +150,7 @@ def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool
         table = _FencedNamedTable(inner.table, inner.table._names)
     else:
         table = FencedTable(inner.table._client, inner.table._hook, inner.table._requests)
-    table._key, table._leaves_tombstones = inner.key, leaves_tombstones
+    table._key, table.is_fenced = inner.key, is_fenced
     return with_table(inner, table)
 
 

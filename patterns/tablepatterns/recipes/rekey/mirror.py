@@ -196,7 +196,7 @@ class Mirror:
                     places[place] = None
             for entity_set, rows in ((self.source, self.sources(claim)), (self.target, places)):
                 table = fenced_table(entity_set)
-                for keys in rows if table.is_fenced else ():
+                for keys in rows if table.is_fenced() else ():
                     await table.bump(keys)
 
         await contended(self.source.account, attempt, retry_for)
