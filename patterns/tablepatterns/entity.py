@@ -35,6 +35,8 @@ WRITE_ID: Final = "WriteId"
 Every write stores its id in its rows, followed by the known ids of the writes before it, so a row shows which writes
 were made: docs/decisions/0003-every-write-carries-an-id.md.
 """
+STALE_ETAG: Final = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
+"""An ETag that no row has."""
 WriteId: TypeAlias = bytes
 """The 16 bytes of a UUID."""
 WriteIds: TypeAlias = tuple[WriteId, ...]
@@ -97,8 +99,10 @@ class Entity(dict[str, Any]):
         timestamp = self._timestamp
         if isinstance(timestamp, str):
             timestamp = self._timestamp = read_timestamp(timestamp)
-        elif timestamp is None and self.etag is not None:
-            timestamp = self._timestamp = timestamp_of(self.etag)
+        elif timestamp is None and self.etag is not None and self.etag != STALE_ETAG:
+            # In an ETag of Table storage; those of other services have another form
+            with suppress(IndexError, ValueError):
+                timestamp = self._timestamp = ticks_of(unquote(self.etag.split("'")[1])).datetime()
         return timestamp
 
     def copy(self) -> Entity:
@@ -180,18 +184,6 @@ def reading_of(entity: Mapping[str, Any]) -> object:
 
 def remember(entity: Entity, reading: object) -> None:
     entity._reading = reading
-
-
-STALE_ETAG: Final = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
-"""An ETag that no row has."""
-
-
-def timestamp_of(etag: str) -> datetime | None:
-    r"""Return the Timestamp in an ETag of Table storage; None for the ETag of another service."""
-    if etag != STALE_ETAG:
-        with suppress(IndexError, ValueError):
-            return ticks_of(unquote(etag.split("'")[1])).datetime()
-    return None
 
 
 Modify = Callable[[Entity], Mapping[str, Any] | None]

@@ -12,7 +12,7 @@ def how_to_install(extra: str) -> str:
 
 
 @contextmanager
-def importing(subject: str, *, extra: str = "", hint: str = "pip install {package}") -> Generator[None, None, None]:
+def importing(subject: str, *, extra: str = "") -> Generator[None, None, None]:
     """Say in the error of a failed import what needs the package, and how to install it.
 
     >>> with importing("a report needs", extra="plot"):
@@ -21,7 +21,7 @@ def importing(subject: str, *, extra: str = "", hint: str = "pip install {packag
         ...
     ModuleNotFoundError: a report needs no_such_package: pip install '.[plot]' in a clone
 
-    :param extra: the extra with the package; by default, `hint` says how to install it
+    :param extra: the extra with the package; by default, the package is installed by itself
     """
     try:
         yield
@@ -29,5 +29,5 @@ def importing(subject: str, *, extra: str = "", hint: str = "pip install {packag
         package = (error.name or "").partition(".")[0]
         if not package or package.startswith("tablepatterns"):
             raise
-        install = how_to_install(extra) if extra else hint.format(package=package)
+        install = how_to_install(extra) if extra else f"pip install {package}"
         raise ModuleNotFoundError(f"{subject} {package}: {install}", name=package) from error

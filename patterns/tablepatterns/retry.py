@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, NoReturn, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from .errors import BadInput, EntityChanged, TooMuchContention
+from .errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, ServiceError, TooMuchContention
 from .recipe import Account, back_off
 
 T = TypeVar("T")
@@ -19,8 +20,21 @@ _FIRST_WAIT_SECONDS: Final = 0.05
 _LONGEST_WAIT_SECONDS: Final = 5
 
 
+LOST_RACE: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
+"""The errors of a conditional write after another writer was faster."""
+
+
 class Overtaken(Exception):
     """Another writer was faster, so the attempt starts again with a read; internal to this library."""
+
+
+@contextmanager
+def overtaken_by(*errors: type[ServiceError]) -> Generator[None, None, None]:
+    """Raise `Overtaken` in place of the errors of a write that lost a race."""
+    try:
+        yield
+    except errors as error:
+        raise Overtaken from error
 
 
 async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry_for: float) -> T:

@@ -118,7 +118,7 @@ def explore(
             minimal = search.shrink(failure)
             if minimal is None:
                 return run_search(chance, shares_actors=search.has_merged, merges_orders=False)
-            raise Counterexample(minimal) from minimal.violation.cause
+            raise Counterexample(minimal) from minimal.cause
         finally:
             search.close()
         return search.result(exhaustive, perf_counter() - start_seconds)
@@ -164,7 +164,7 @@ def replay(
                     run.take(choice)
                 run_to_end(run)
         except ScheduleFailure as failure:
-            raise Counterexample(failure) from failure.violation.cause
+            raise Counterexample(failure) from failure.cause
         run.world.snapshots.fill()
         return run.world
 

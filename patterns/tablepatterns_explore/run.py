@@ -27,15 +27,6 @@ def _result_of(executed: Executed) -> str:
     return ", ".join(filter(None, [f"{record.status} {record.error or ''}".strip(), record.fault]))
 
 
-class Violation(Exception):
-    """This schedule breaks a condition, since an actor or a check raised `cause`."""
-
-    def __init__(self, condition: str, cause: Exception) -> None:
-        super().__init__(condition)
-        self.condition = condition
-        self.cause = cause
-
-
 class Event(NamedTuple):
     """One line of the description of a schedule: an actor, its request, and the response."""
 
@@ -79,7 +70,7 @@ class Position(NamedTuple):
 class Run:
     """One schedule: its world, its actors, and the choices made so far.
 
-    Every method that resumes an actor raises `Violation` if the actor ends with an unexpected error.
+    Every method that resumes an actor raises `ScheduleFailure` if the actor ends with an unexpected error.
 
     :param group: the actors and their world, which another run may have used before
     :param position: where it begins, of another run of the same cast; before the actors begin if there is none
@@ -241,7 +232,7 @@ class Run:
             if check(world) is False:
                 raise AssertionError(f"{getattr(check, '__name__', 'the check')} returned False")
         except Exception as error:
-            raise Violation(condition, error) from error
+            raise ScheduleFailure(self, condition, error) from error
         if world.ledger.is_read:
             self.group.keeps_histories = True
         else:
@@ -282,7 +273,7 @@ class Run:
         if node.has_written:
             self._go_to(self.world.snapshots.save())
         if actor.error is not None and not self.group.scenario.expects(actor):
-            raise Violation(f"{actor.name} raised {type(actor.error).__name__}", actor.error)
+            raise ScheduleFailure(self, f"{actor.name} raised {type(actor.error).__name__}", actor.error)
 
     # -- what time does
 
@@ -305,9 +296,12 @@ class Run:
 
 
 class ScheduleFailure(Exception):
-    def __init__(self, run: Run, violation: Violation) -> None:
-        super().__init__(violation.condition)
-        self.violation = violation
+    """A schedule breaks a condition, since an actor or a check raised `cause`."""
+
+    def __init__(self, run: Run, condition: str, cause: Exception) -> None:
+        super().__init__(condition)
+        self.condition = condition
+        self.cause = cause
         self.choices: Sequence[Choice] = tuple(run.choices)
         self.events: Sequence[Event] = tuple(run.events)
         self.endings = run.endings()
@@ -323,8 +317,6 @@ def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
     try:
         run.begin()
         yield run
-    except Violation as violation:
-        raise ScheduleFailure(run, violation) from violation
     finally:
         group.close()
 
@@ -343,10 +335,10 @@ _WIDEST: Final = 88
 
 def describe_failure(failure: ScheduleFailure) -> str:
     """Return who did what, what came of it, what is wrong then, and how to reproduce it."""
-    cause = failure.violation.cause
+    cause = failure.cause
     # What pytest adds to an assertion is told with the cause itself
     error_line = next(iter(str(cause).splitlines()), type(cause).__name__)
-    headline = f"{failure.violation.condition}: {error_line}"
+    headline = f"{failure.condition}: {error_line}"
     faults, preemptions, _ = failure.cost
     cost = f"{_count_text(faults, 'fault')}, {_count_text(preemptions, 'preemption')}"
     replay_line = f"reproduce with: replay(make, {line_of(failure.choices)!r}, ...)"

@@ -17,7 +17,7 @@ from tablepatterns_engine.clock import SECOND
 from .choice import Chance, Choice, line_of
 from .code import Unrepeatable
 from .digest import digest_of
-from .run import Position, Run, ScheduleFailure, Violation, attempt, run_to_end
+from .run import Position, Run, ScheduleFailure, attempt, run_to_end
 from .scenario import ActorGroup, Scenario
 from .world import World
 
@@ -238,14 +238,11 @@ class Search:
                 yield run
             return
         run, reorderings = Run(self._group, branch.position), self._group.reorderings
-        try:
-            if branch.position is None:
-                run.begin()
-            yield run
-            if self._group.reorderings > reorderings:
-                self._check_order(run)
-        except Violation as violation:
-            raise ScheduleFailure(run, violation) from violation
+        if branch.position is None:
+            run.begin()
+        yield run
+        if self._group.reorderings > reorderings:
+            self._check_order(run)
         if self._group.shares_objects:
             raise Unrepeatable
 
@@ -348,7 +345,7 @@ def _simpler_failures(failure: ScheduleFailure, start_run: Attempt) -> Iterator[
         candidate = follow(choices, start_run)
         if candidate is None or candidate.cost >= failure.cost:
             continue
-        if type(candidate.violation.cause) is type(failure.violation.cause):
+        if type(candidate.cause) is type(failure.cause):
             yield candidate
 
 

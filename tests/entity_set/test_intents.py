@@ -30,7 +30,7 @@ from tablepatterns.errors import (
 )
 from tablepatterns.jobs import repair, verify
 from tablepatterns.limits import MAX_MESSAGE_BYTES
-from tablepatterns.messages.envelope import Envelope
+from tablepatterns.messages.lease import Envelope
 from tablepatterns.recipe import new_lock
 from tablepatterns_engine.account import Engine
 from tablepatterns_explore import World, explore

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.employees import rows_of
 from tablepatterns import Entity, Int64, Ticks
-from tablepatterns.entity_set.pending import Pending, combine_operations
+from tablepatterns.entity_set.shared_rows import Pending, combine_operations
 from tablepatterns.sdk.operation import ANY, Operation
 
 KEYS = {"PartitionKey": "p", "RowKey": "r"}

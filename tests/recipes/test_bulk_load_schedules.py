@@ -13,7 +13,7 @@ import pytest
 from support.guarantees import explore_guarantee
 from tablepatterns import BulkLoad, EntitySet, IndexEntity, Key, Summary, limits
 from tablepatterns.entity_set.commit import Step, Write, all_steps, execute_steps
-from tablepatterns.entity_set.pending import Pending
+from tablepatterns.entity_set.shared_rows import Pending
 from tablepatterns.errors import LoadInterrupted
 from tablepatterns.recipes.bulk_load import plan
 from tablepatterns.recipes.bulk_load.plan import Chunk

@@ -13,7 +13,7 @@ import tablepatterns.aio
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, EventualTransaction, Key, Observer, Worker, connect
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
-from tablepatterns.messages.envelope import Envelope
+from tablepatterns.messages.lease import Envelope
 from tablepatterns.recipes.eventual_transaction import DONE
 from tablepatterns.recipes.worker import Report
 from tablepatterns_engine.account import Engine

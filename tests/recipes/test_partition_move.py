@@ -11,7 +11,6 @@ from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from support.queue_workers import message
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.entity_set.moves import MOVED_FROM, MOVING_TO
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -30,6 +29,7 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
+from tablepatterns.set_identity import MOVED_FROM, MOVING_TO
 from tablepatterns_engine.account import Engine
 
 ID = {"Department": "Sales", "EmployeeId": 223}

@@ -10,7 +10,7 @@ from tablepatterns import EntitySet, IntraPartitionIndex, Key, Phase, Rekey, Sum
 from tablepatterns.entity_set.derived import TOMBSTONE
 from tablepatterns.errors import EntityAlreadyExists, LeaseLost, OutcomeUnknown, RekeyNotReady
 from tablepatterns.jobs import recount, verify
-from tablepatterns.messages.envelope import Envelope
+from tablepatterns.messages.lease import Envelope
 from tablepatterns.recipe import bound_async, finish
 from tablepatterns_engine.account import Engine
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from support.queue_workers import message, queue_names
 from tablepatterns import connect
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
-from tablepatterns.messages.envelope import Envelope
-from tablepatterns.messages.lease import Lease
+from tablepatterns.messages.lease import Envelope, Lease
 from tablepatterns.recipe import run_with_heartbeat
 from tablepatterns_engine.account import Engine
 

@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..key import Key
 from ..recipe import Account, identity_of
-from ..retry import Overtaken, check_retry_for, contended
+from ..retry import LOST_RACE, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
@@ -37,7 +37,7 @@ from .placement import RowReader
 if TYPE_CHECKING:
     from .intents import Intents
     from .named_table import StoredNames
-    from .pending import Pending
+    from .shared_rows import Pending
 
 
 class LookedUpFields(Derived):
@@ -287,7 +287,7 @@ def _check_home(write: Write[Any], account: Account, table: Table) -> None:
 async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows; each change sees the effect of those before it."""
     # Not imported above, since most sets have no rows that entities share
-    from .pending import Pending
+    from .shared_rows import Pending
 
     pending = Pending(rows)
     for write in writes:
@@ -404,7 +404,7 @@ def _hands_over(before: Step, step: Step) -> bool:
 
 
 def join_steps(before: Step, step: Step) -> Step | None:
-    from .pending import combine_operations
+    from .shared_rows import combine_operations
 
     operation = combine_operations(before.operation, step.operation)
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
@@ -437,7 +437,7 @@ async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -
     announcement = await announcements[0][0].announce(announcements, retry_for) if announcements else None
     try:
         rows = await table.submit(*operations)
-    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+    except LOST_RACE as error:
         if announcement is not None:
             await announcement.withdraw()
         meaning = _meaning(error, steps)

@@ -17,7 +17,7 @@ from ..recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
 from ..retry import RETRY_FOR, check_retry_for, contended
 from ..sdk.operation import Operation
 from ..sdk.table import Page, Table
-from ..set_identity import SetIdentity
+from ..set_identity import SetIdentity, check_settled, check_unmoved
 from .calls import SetCalls
 from .commit import E, Reading, Source, Step, Write, commit, execute_steps
 from .compatibility import check_backfilling, check_compatible, kinds_of, tables_of
@@ -342,8 +342,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._unmoved()._renaming(entity, fields)
 
     def _unmoved(self) -> EntitySet[Account_co, E, K]:
-        from .moves import check_unmoved
-
         check_unmoved(self._identity, "a transaction")
         return self
 
@@ -408,8 +406,6 @@ class EntitySet(SetCalls[Account_co, E, K]):
         return self._writing(read, reading, None)
 
     def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write[Any], Write[Any]]:
-        from .moves import check_settled
-
         self._identity.check(entity)
         check_settled(entity)
         for name in fields:

@@ -25,10 +25,9 @@ from ..errors import (
     LimitExceeded,
 )
 from ..limits import MAX_MESSAGE_BYTES
-from ..messages.envelope import Envelope
-from ..messages.lease import Lease, process_received
+from ..messages.lease import Envelope, Lease, process_received
 from ..recipe import Account
-from ..retry import RETRY_FOR, Overtaken, contended
+from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
 from ..sdk.operation import ANY, Operation
 from .derived import INTENT_ID, Change, Derived, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, is_reserved
@@ -325,10 +324,8 @@ class Intents:
         if comparison.operation is None:
             return
         await lease.renew_if_due()
-        try:
+        with overtaken_by(*OVERTAKEN):
             await table.submit(comparison.operation)
-        except OVERTAKEN as error:
-            raise Overtaken from error
 
     async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]], max_concurrency: int = 8) -> None:
         if len(calls) == 1:

@@ -14,7 +14,7 @@ from ..errors import NOT_SHOWN, BadDesign, BadInput
 from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, is_sync
 from ..sdk.table import Table
-from ..set_identity import SetIdentity
+from ..set_identity import SetIdentity, check_unmoved
 from .call_types import Modeled
 from .compatibility import tables_of
 from .derived import Derived, Keys, RowLayout
@@ -23,7 +23,6 @@ from .hooks import Selection
 from .intents import Intents
 from .mapping import Mappings
 from .model_adapter import ModelAdapter
-from .moves import check_unmoved
 from .reconcile import DerivedRows
 
 

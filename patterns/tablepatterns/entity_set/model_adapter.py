@@ -27,43 +27,34 @@ T = TypeVar("T")
 log: Final = logging.getLogger("tablepatterns.models")
 
 
-class Instances:
-    """The entity that each living instance was read from or written to, by the set.
+INSTANCES: Final[dict[int, tuple[ref[Any], dict[SetIdentity, Entity]]]] = {}
+"""The entity that each living instance was read from or written to, by the set.
 
-    Instances are told apart by identity: equal ones may have been read at different times, and need not be hashable.
-    """
-
-    def __init__(self) -> None:
-        self._entries: dict[int, tuple[ref[Any], dict[SetIdentity, Entity]]] = {}
-
-    def remember(self, instance: object, home: SetIdentity, entity: Entity) -> None:
-        """Remember the entity of an instance; do nothing if its class does not allow weak references."""
-        entry = self._entries.get(id(instance))
-        if entry is not None and entry[0]() is instance:
-            entry[1][home] = entity
-            return
-        number, entries = id(instance), self._entries
-
-        def forget(reference: ref[Any]) -> None:
-            # The next object may have got the same id already
-            if (last := entries.get(number)) is not None and last[0] is reference:
-                del entries[number]
-
-        try:
-            entries[number] = ref(instance, forget), {home: entity}
-        except TypeError:
-            return
-
-    def entity(self, instance: object, home: SetIdentity) -> Entity | None:
-        entry = self._entries.get(id(instance))
-        return entry[1].get(home) if entry is not None and entry[0]() is instance else None
-
-    def __len__(self) -> int:
-        return len(self._entries)
+Instances are told apart by identity: equal ones may have been read at different times, and need not be hashable. Sets
+with the same identity share what they remember.
+"""
 
 
-INSTANCES: Final = Instances()
-"""The instances of all sets: sets with the same identity share what they remember."""
+def remember_instance(instance: object, home: SetIdentity, entity: Entity) -> None:
+    """Remember the entity of an instance; do nothing if its class does not allow weak references."""
+    number = id(instance)
+    entry = INSTANCES.get(number)
+    if entry is not None and entry[0]() is instance:
+        entry[1][home] = entity
+        return
+
+    def forget(reference: ref[Any]) -> None:
+        # The next object may have got the same id already
+        if (last := INSTANCES.get(number)) is not None and last[0] is reference:
+            del INSTANCES[number]
+
+    with suppress(TypeError):
+        INSTANCES[number] = ref(instance, forget), {home: entity}
+
+
+def entity_of_instance(instance: object, home: SetIdentity) -> Entity | None:
+    entry = INSTANCES.get(id(instance))
+    return entry[1].get(home) if entry is not None and entry[0]() is instance else None
 
 
 VERSION: Final = "ModelVersion"
@@ -186,7 +177,7 @@ class ModelAdapter(Generic[M]):
         if not isinstance(entity, Entity) or getattr(reading_of(entity), "of", None) != self.home:
             return cast("M", entity)
         instance = self.value_of(entity)
-        INSTANCES.remember(instance, self.home, entity)
+        remember_instance(instance, self.home, entity)
         return instance
 
     def recognized_instance(self, entity: Any) -> M | None:
@@ -287,7 +278,7 @@ class ModelAdapter(Generic[M]):
     def remembered_entity(self, instance: object) -> Entity:
         """Return a copy of the entity of an instance, to be written."""
         self.types.of_instance(instance)
-        entity = INSTANCES.entity(instance, self.home)
+        entity = entity_of_instance(instance, self.home)
         if entity is not None:
             return entity.copy()
         rule = "this instance was not read from this set or written to it, so its ETag is not known"
@@ -302,7 +293,7 @@ class ModelAdapter(Generic[M]):
 
     def entity_of(self, instance: object) -> Entity:
         """Return the entity of an instance; a new one if the set has neither read nor written the instance."""
-        if INSTANCES.entity(instance, self.home) is None:
+        if entity_of_instance(instance, self.home) is None:
             return Entity(self.new_fields(instance))
         entity = self.remembered_entity(instance)
         self.rewrite(entity, instance)
@@ -313,7 +304,7 @@ class ModelAdapter(Generic[M]):
         model = self.types.of_instance(instance)
         if model.encoded(instance) != {name: entity[name] for name in model.members if name in entity}:
             return self.instance_of(entity)
-        INSTANCES.remember(instance, self.home, entity)
+        remember_instance(instance, self.home, entity)
         return instance
 
     def key_of(self, instance: object) -> dict[str, Any]:

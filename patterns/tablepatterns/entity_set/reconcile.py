@@ -10,23 +10,16 @@ from typing import Final
 from uuid import UUID
 
 from ..entity import Entity, write_ids_of
-from ..errors import (
-    BadInput,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    OutcomeUnknown,
-    UnrecognizedEntity,
-    message_of,
-)
+from ..errors import BadInput, OutcomeUnknown, UnrecognizedEntity, message_of
 from ..key import Key
 from ..recipe import Account
+from ..retry import LOST_RACE
 from ..sdk.operation import Operation
 from ..sdk.table import Table
 from .derived import INTENT_ID, TOMBSTONE, Derived, Keys, Primary, RowLayout, keys_of
 from .placement import RowStore
 
-OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)
+OVERTAKEN: Final = (*LOST_RACE, OutcomeUnknown)
 """The errors of a write of a derived row that lost a race: the row must be read again."""
 
 ABANDONED_AFTER: Final = timedelta(days=1)

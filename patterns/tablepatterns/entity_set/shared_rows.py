@@ -1,26 +1,26 @@
-"""Derived rows that several entities share, such as lists and summaries."""
+"""Derived rows that several entities share, such as lists and summaries, and what one transaction does to them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
 from ..edm import entity_size, key_order, utf16_length
-from ..entity import Entity, write_ids_of
-from ..errors import BadKey, DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
+from ..entity import Entity, WriteIds, entity_of_row, write_ids_of
+from ..errors import BadKey, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..key.formats import DATE
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
-from ..retry import Overtaken
-from ..sdk.operation import ANY, Operation
+from ..retry import LOST_RACE, overtaken_by
+from ..sdk.operation import ANY, Kind, Operation
 from ..sdk.table import Table
 from .derived import Derived, Fields, Keys, RowLayout, keys_of, with_dates
-from .placement import InPartition, InTable
+from .placement import InPartition, InTable, RowReader
 from .range_query import one_pass, range_filter, rows_at_once
 
 PART: Final = "ListPart"
@@ -44,14 +44,19 @@ def part_of(primary: Keys, spread: int) -> int:
     return int.from_bytes(digest[:8], "big") % spread
 
 
-def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
-    """Return the write that makes a row hold exactly these properties, or deletes it if there are none."""
+def replacing(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
+    """Return the write that makes a row, or a new one, hold exactly these properties."""
+    new_row = with_keys(keys, properties)
     if row is None:
-        return Operation.insert(with_keys(keys, properties)) if properties else None
-    etag, write_ids = row.etag or ANY, write_ids_of(row)
-    if not properties:
-        return Operation.delete(*keys, etag, write_ids=write_ids)
-    return Operation.replace(with_keys(keys, properties), etag, write_ids=write_ids)
+        return Operation.insert(new_row)
+    return Operation.replace(new_row, row.etag or ANY, write_ids=write_ids_of(row))
+
+
+def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
+    """Return the same write; without properties, the one that deletes the row."""
+    if properties:
+        return replacing(keys, row, properties)
+    return None if row is None else Operation.delete(*keys, row.etag or ANY, write_ids=write_ids_of(row))
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
@@ -70,6 +75,62 @@ def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) 
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
         rule = "the entities that it lists fill a row (1 MiB)"
         raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, hint)
+
+
+class Pending:
+    """The rows of a partition after a transaction that is still being planned; each stored row is read once.
+
+    A transaction may write a row only once, but several of its changes may affect the same row, such as two employees
+    in the list of their last name. So each change is planned on the result of the changes before it, and operations on
+    the same row are combined.
+    """
+
+    def __init__(self, stored: RowReader) -> None:
+        self._stored = stored
+        self._rows: dict[Keys, Entity | None] = {}
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Return a row after the planned writes, or None. Cost: 1 transaction for the first read of each row."""
+        keys = partition_key, row_key
+        if keys not in self._rows:
+            self._rows[keys] = await self._stored.get(*keys)
+        row = self._rows[keys]
+        return None if row is None else row.copy()
+
+    def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, write_ids: WriteIds = ()) -> None:
+        """Set the planned content of a row, or None if it will be deleted, and the ETag for the write."""
+        if properties is None:
+            self._rows[keys] = None
+            return
+        row = {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
+        self._rows[keys] = entity_of_row(row.items(), etag, None, write_ids)
+
+    def take(self, operation: Operation) -> None:
+        row = self._rows.get(operation.key)
+        old_properties: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
+        properties = None if operation.kind == "delete" else {**old_properties, **operation.entity}
+        etag, write_ids = (row.etag, write_ids_of(row)) if row is not None else (None, ())
+        self.put(operation.key, properties, etag, write_ids)
+
+
+def combine_operations(first: Operation, second: Operation) -> Operation | None:
+    """Return one operation with the effect of two on a row; None if they cancel each other out.
+
+    :param second: planned on the row as the first leaves it
+    """
+    guard = next((operation for operation in (first, second) if operation.etag not in (None, ANY)), None)
+    etag, write_ids = (guard.etag, guard.write_ids) if guard else (ANY, ())
+    if first.kind == "insert" and second.kind == "delete":
+        return None
+    content = {**first.entity, **second.entity} if second.kind == "merge" else second.entity
+    has_room = second.has_room and (first.has_room or second.kind == "replace")
+    joined = replace(first, entity=content, has_room=has_room, measured_size=None)
+    if first.kind != "delete" and "insert" in (first.kind, second.kind):
+        return replace(joined, kind="insert", etag=None)
+    if second.kind == "delete":
+        return replace(second, etag=etag, write_ids=write_ids)
+    kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
+    return replace(joined, kind=kind, etag=etag, write_ids=write_ids, becomes=second.becomes)
 
 
 _BETWEEN: Final = "/"
@@ -283,9 +344,7 @@ async def recount_totals(table: Table, key: Key, totals: Totals, partition: Mapp
     for keys in {**rows, **parts_by_row}:
         total = tuple(map(sum, zip(*parts_by_row[keys], strict=True))) or (0,) * len(totals.totals_in(None))
         if total != totals.totals_in(rows.get(keys)):
-            try:
+            with overtaken_by(*LOST_RACE):
                 await table.submit(merging(keys, rows.get(keys), totals.as_properties(total)))
-            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
             corrected_rows.append(keys)
     return corrected_rows

@@ -22,7 +22,7 @@ from ..errors import BadMessage, StepFailed, one_line
 from ..limits import MAX_MESSAGE_BYTES
 from ..sdk.errors import code_of
 from ..sdk.queue import Message
-from .envelope import Envelope
+from .lease import Envelope
 
 KIND: Final = "poison"
 _LONGEST_REASON: Final = 1000

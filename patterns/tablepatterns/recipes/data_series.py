@@ -16,22 +16,12 @@ from ..edm import Int64
 from ..entity import WRITE_ID, Entity, storable, write_ids_of
 from ..entity_set.derived import keys_of
 from ..entity_set.range_query import range_filter
-from ..errors import (
-    BadDesign,
-    BadInput,
-    BadKey,
-    BadProperty,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    LimitExceeded,
-    locating,
-)
+from ..errors import BadDesign, BadInput, BadKey, BadProperty, EntityNotFound, LimitExceeded, locating
 from ..filters import Interval
 from ..key import Key, KeyRange
 from ..key.key import fields_of, via_and_fields
 from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
-from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ..retry import LOST_RACE, RETRY_FOR, Overtaken, check_retry_for, contended, overtaken_by
 from ..sdk.operation import ANY, Operation
 from .period import Period, slots_before
 
@@ -239,10 +229,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             before: Any = _converted(kind, name, stored_row.get(name, 0) if stored_row else 0)
             value = _converted(kind, name, before + more)
             row = {"PartitionKey": partition_key, "RowKey": row_key, name: value}
-            try:
+            with overtaken_by(*LOST_RACE):
                 await self.table.submit(_conditional("merge", row, stored_row))
-            except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
-                raise Overtaken from error
             return value
 
         return await contended(self.account, attempt, retry_for)
@@ -267,10 +255,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         async def attempt() -> None:
             stored_rows = [row for row in await self._read_rows(rows, key_fields, None) if names & row.keys()]
             remaining_rows = [{name: row[name] for name in row if name not in names} for row in stored_rows]
-            try:
+            with overtaken_by(*LOST_RACE):
                 await self.table.submit(*map(partial(_conditional, "replace"), remaining_rows, stored_rows))
-            except (EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
 
         await contended(self.account, attempt, retry_for)
 

@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from ..argument_types import check_has_run, checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
-from ..messages.envelope import Envelope
-from ..messages.lease import Lease
+from ..messages.lease import Envelope, Lease
 from ..messages.poison import Reason
 from ..recipe import Account_co, Pattern, is_sync, recipe
 from ..sdk.call import settled

@@ -29,7 +29,7 @@ from ..jobs.walk import WalkReport
 from ..key.key import fields_of
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, recipe, stream
-from ..retry import RETRY_FOR, Overtaken, contended
+from ..retry import RETRY_FOR, contended, overtaken_by
 
 P = TypeVar("P", default=Entity)
 C = TypeVar("C", default=Entity)
@@ -268,10 +268,8 @@ class SharedFields(Pattern[Account_co]):
             entity.update(changes)
             if self._models is not None:
                 self._models.check(entity)
-        try:
+        with overtaken_by(EntityChanged, EntityNotFound):
             await self._write(stale, retry_for)
-        except (EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
         return Changed(len(page.items), len(stale), page.token)
 
     async def _write(self, entities: list[Entity], retry_for: float) -> None:

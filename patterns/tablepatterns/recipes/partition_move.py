@@ -22,7 +22,6 @@ from ..entity_set.commit import E
 from ..entity_set.derived import Index, Keys
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, check_read_from, primary_keys, primary_layout
-from ..entity_set.moves import MOVED_FROM, MOVING_TO
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -35,10 +34,10 @@ from ..errors import (
     EntityNotFound,
 )
 from ..key.key import fields_of
-from ..messages.envelope import Envelope
-from ..messages.lease import Lease
+from ..messages.lease import Envelope, Lease
 from ..recipe import Account, Account_co, Pattern, bound_async, recipe
-from ..retry import RETRY_FOR, Overtaken, contended
+from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
+from ..set_identity import MOVED_FROM, MOVING_TO
 from ..typed_json import encoded
 
 
@@ -309,10 +308,8 @@ class Relocation:
 
     async def leave(self, source: Entity) -> None:
         """Delete the entity under its old key if it has not changed since it was copied."""
-        try:
+        with overtaken_by(EntityChanged, EntityNotFound):
             await self.entities.delete(source)
-        except (EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
     async def arrive(self, copy: Entity | None) -> Entity | None:
         """Remove the mark from the copy."""
@@ -349,10 +346,8 @@ class Relocation:
             await self._replaced(source)
 
     async def _replaced(self, entity: Entity) -> Entity:
-        try:
+        with overtaken_by(EntityChanged):
             return await self.entities.replace(entity)
-        except EntityChanged as error:
-            raise Overtaken from error
 
     async def _get(self, keys: Keys) -> Entity | None:
         return await self.entities.get(**self.entities.key.parse(*keys))

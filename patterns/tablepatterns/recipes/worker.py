@@ -17,8 +17,7 @@ from ..argument_types import checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..jobs.walk import WalkReport
 from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueue, Settings, log
-from ..messages.envelope import Envelope
-from ..messages.lease import ExternalLease
+from ..messages.lease import Envelope, ExternalLease
 from ..messages.poison import PoisonMessage, Reason
 from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
 from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe, runs_in_turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import Any, Final
 
 from tablepatterns_engine.account import Engine
@@ -50,11 +50,9 @@ class AccountTraffic(Traffic, Span):
         self._recorder.site = None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._span.close()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*error)
 
     def _unseen_queries(self, requests: list[Request]) -> Mapping[QueryClass, int]:
         unseen = Counter(_scan_class(record) for record in self.records if record.query_class is not None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Token
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..argument_types import check_least, checked
@@ -97,9 +96,7 @@ class Traffic:
             self._token = blocks.set((*blocks.get(), self._recorder))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._is_open = False
         opened.remove(self._recorder)
         if self._token is None:

@@ -33,8 +33,7 @@ from ...entity_set.shared_rows import Totals
 from ...errors import NOT_SHOWN, BadDesign, BadMessage, EntityAlreadyExists
 from ...key import Key
 from ...key.key import fields_of
-from ...messages.envelope import Envelope
-from ...messages.lease import Lease
+from ...messages.lease import Envelope, Lease
 from ...recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ...retry import RETRY_FOR, Overtaken, contended
 from ...typed_json import encoded

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any, Final, Literal
@@ -15,9 +15,9 @@ from ...entity_set.commit import LookedUpFields, Step, Write, all_steps, join_st
 from ...entity_set.derived import Index, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of
-from ...entity_set.pending import Pending
 from ...entity_set.placement import RowReader
 from ...entity_set.range_query import first_rows
+from ...entity_set.shared_rows import Pending
 from ...errors import (
     BadDesign,
     BadInput,
@@ -132,17 +132,13 @@ class LoadStopped(Exception):
         self.position = position
 
 
-class at_input:  # noqa: N801 - it is used as a context manager
+@contextmanager
+def at_input(position: int) -> Generator[None, None, None]:
     """Attribute bad input to the entity at that position."""
-
-    def __init__(self, position: int) -> None:
-        self._position = position
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, BadInput):
-            raise LoadStopped(error, self._position) from error
+    try:
+        yield
+    except BadInput as error:
+        raise LoadStopped(error, position) from error
 
 
 class Planner:

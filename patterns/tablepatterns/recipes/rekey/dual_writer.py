@@ -18,17 +18,15 @@ from typing import Any, Final, NamedTuple, cast
 from azure.core.exceptions import AzureError
 
 from ...argument_types import check_least
-from ...entity import Entity, without_none, write_ids_of
+from ...entity import Entity, without_none
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, check_both_sync, check_same_model
-from ...entity_set.shared_rows import with_keys
-from ...errors import BadDesign, BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
-from ...messages.envelope import Envelope
-from ...messages.lease import Lease, process_received
+from ...entity_set.shared_rows import replacing
+from ...errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
+from ...messages.lease import Envelope, Lease, process_received
 from ...recipe import Account, Account_co, Pattern, identity_of
-from ...retry import RETRY_FOR, Overtaken
-from ...sdk.operation import ANY, Operation
+from ...retry import LOST_RACE, RETRY_FOR, Overtaken, overtaken_by
 from .fence import fenced, under_lease
 from .mirror import Claim, Difference, Mirror, keys_or_none
 
@@ -36,7 +34,7 @@ Act = Callable[[EntitySet[Account]], Awaitable[Entity | None]]
 """Writes an entity to the set of the primary table, and returns it; None if it deleted it."""
 
 
-_REJECTED: Final = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
+_REJECTED: Final = (BadInput, *LOST_RACE)
 """The errors of a write that has changed nothing."""
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
@@ -163,16 +161,9 @@ class DualWriter(Pattern[Account_co]):
         asked_at = self.account.now()
         new_state = replace(state, **changes)
         new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
-        properties, row = with_keys(self._state_keys, new_state.properties()), state.row
-        operation = (
-            Operation.insert(properties)
-            if row is None
-            else Operation.replace(properties, row.etag or ANY, write_ids=write_ids_of(row))
-        )
-        try:
+        operation = replacing(self._state_keys, state.row, new_state.properties())
+        with overtaken_by(*LOST_RACE):
             (row_written,) = await self._control.submit(operation)
-        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
         return self._remember_state(replace(new_state, row=row_written), asked_at)
 
     def _remember_state(self, state: State, asked_at: datetime) -> State:

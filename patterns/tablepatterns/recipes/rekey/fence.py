@@ -20,14 +20,14 @@ from ...entity_set.derived import TOMBSTONE, Keys, keys_of, unchanged
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import with_table
 from ...entity_set.named_table import NamedTable
-from ...entity_set.shared_rows import with_keys
+from ...entity_set.shared_rows import replacing, with_keys
 from ...errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from ...filters import prop
 from ...key import Key
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...recipe import Account
-from ...retry import Overtaken
+from ...retry import LOST_RACE, overtaken_by
 from ...sdk.operation import ANY, Operation
 from ...sdk.page_token import EntityPage, PageQuery
 from ...sdk.table import Table
@@ -39,14 +39,10 @@ class FencedTable(Table):
     """A table in which deleted primary rows become tombstones, which reads leave out."""
 
     _key: Key
-    _leaves_tombstones: Callable[[], bool]
+    is_fenced: Callable[[], bool]
+    """Whether a late insert could still arrive, so that a deleted row becomes a tombstone."""
     _lease: Lease | None = None
     """The lease that a process must have to insert an entity over a tombstone."""
-
-    @property
-    def is_fenced(self) -> bool:
-        """Whether a late insert could still arrive, so that a deleted row becomes a tombstone."""
-        return self._leaves_tombstones()
 
     def under(self, lease: Lease) -> FencedTable:
         """Return this table for the writes of the process that has a lease."""
@@ -92,7 +88,7 @@ class FencedTable(Table):
         while True:
             try:
                 rows = await super().submit(*fenced)
-            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+            except LOST_RACE as error:
                 index: int = error.index or 0
                 if index in replaced_indexes:
                     text = f"another process inserted the entity {fenced[index].key} at the same time"
@@ -112,7 +108,7 @@ class FencedTable(Table):
             ]
 
     def _fenced(self, operation: Operation) -> Operation:
-        if operation.kind == "delete" and self.is_fenced and self._is_primary(operation.key):
+        if operation.kind == "delete" and self.is_fenced() and self._is_primary(operation.key):
             tombstone = with_keys(operation.key, _TOMBSTONE)
             return Operation.replace(tombstone, operation.etag or ANY, write_ids=operation.write_ids)
         return operation
@@ -133,17 +129,10 @@ class FencedTable(Table):
 
     async def bump(self, keys: Keys) -> None:
         """Give a row a new ETag, or leave a tombstone, so that no earlier request can write it. Cost: 2."""
-        row, tombstone = await self.raw(*keys), with_keys(keys, _TOMBSTONE)
-        if row is None:
-            operation = Operation.insert(tombstone)
-        elif TOMBSTONE in row:
-            operation = Operation.replace(tombstone, row.etag or ANY, write_ids=write_ids_of(row))
-        else:
-            operation = unchanged(keys, row)
-        try:
+        row = await self.raw(*keys)
+        operation = replacing(keys, row, _TOMBSTONE) if row is None or TOMBSTONE in row else unchanged(keys, row)
+        with overtaken_by(*LOST_RACE):
             await super().submit(operation)
-        except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
 
 class _FencedNamedTable(FencedTable, NamedTable):
@@ -153,7 +142,7 @@ class _FencedNamedTable(FencedTable, NamedTable):
         return await NamedTable._rows(self, operations)
 
 
-def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool]) -> EntitySet[Any]:
+def fenced(entity_set: EntitySet[Any, Any], is_fenced: Callable[[], bool]) -> EntitySet[Any]:
     """Return a view of a set, without its model, whose deletes leave tombstones while they must."""
     inner = entity_set.without_model()
     table: FencedTable
@@ -161,7 +150,7 @@ def fenced(entity_set: EntitySet[Any, Any], leaves_tombstones: Callable[[], bool
         table = _FencedNamedTable(inner.table, inner.table._names)
     else:
         table = FencedTable(inner.table._client, inner.table._hook, inner.table._requests)
-    table._key, table._leaves_tombstones = inner.key, leaves_tombstones
+    table._key, table.is_fenced = inner.key, is_fenced
     return with_table(inner, table)
 
 

@@ -27,7 +27,7 @@ from ...errors import (
 from ...jobs.walk import Mark, WalkReport
 from ...messages.lease import Lease
 from ...recipe import Account
-from ...retry import Overtaken, contended
+from ...retry import Overtaken, contended, overtaken_by
 from .fence import fenced_table, under_lease
 
 
@@ -196,7 +196,7 @@ class Mirror:
                     places[place] = None
             for entity_set, rows in ((self.source, self.sources(claim)), (self.target, places)):
                 table = fenced_table(entity_set)
-                for keys in rows if table.is_fenced else ():
+                for keys in rows if table.is_fenced() else ():
                     await table.bump(keys)
 
         await contended(self.source.account, attempt, retry_for)
@@ -328,10 +328,8 @@ class Mirror:
         if copy_row is None or self.owner(copy_row) not in owners:
             return
         await lease.renew_if_due()
-        try:
+        with overtaken_by(EntityChanged, EntityNotFound):
             await self.target.delete(copy_row)
-        except (EntityChanged, EntityNotFound) as error:
-            raise Overtaken from error
 
     def owner(self, copy_row: Entity) -> Keys | None:
         """Return the keys of the entity that a row is the copy of; None if the row does not have their fields."""

@@ -18,7 +18,6 @@ from ...entity_set.commit import E
 from ...entity_set.derived import Keys, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import adapter_or_none, derived_rows, entity_of, set_identity
-from ...entity_set.moves import declare_move
 from ...errors import BadInput, EntityNotFound, RekeyNotReady
 from ...jobs.walk import Mark, TablePage, Walk, read_pages
 from ...jobs.workers import Call, OneRange, Workers, call_method
@@ -27,7 +26,7 @@ from ...messages.lease import Lease
 from ...rate_limit import Pool
 from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
-from ...set_identity import SetIdentity
+from ...set_identity import SetIdentity, declare_move
 from .dual_writer import DualWriter, Phase, State, Timing, is_same_table
 from .entities import RekeyedEntities
 from .fence import fenced_table

@@ -19,22 +19,13 @@ from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapp
 from ...entity_set.model_adapter import adapter_of
 from ...entity_set.model_layer import ModelLayer, as_declared
 from ...entity_set.range_query import range_filter, rows_at_once
-from ...errors import (
-    BadDesign,
-    BadInput,
-    BadKey,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    OutcomeUnknown,
-    locating,
-)
+from ...errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound, OutcomeUnknown, locating
 from ...filters import Filter
 from ...key import Key
 from ...key.key import fields_of
 from ...models.options import OnUnrecognized, Upgrade
 from ...recipe import Account_co, SetProfile, declared_rows, identity_of, recipe
-from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ...retry import LOST_RACE, RETRY_FOR, check_retry_for, contended, overtaken_by
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...sdk.table import Page
 from ...set_identity import SetIdentity
@@ -344,10 +335,8 @@ class WideEntity(SetCalls[Account_co, E]):
             current = await self._stored(fields, retry_for)
             if not current.parts:
                 raise EntityNotFound(f"there is no entity {self._key_of(fields)}; insert it first")
-            try:
+            with overtaken_by(EntityChanged, EntityNotFound):
                 return await write(current)
-            except (EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
 
         return await contended(self.account, attempt, retry_for)
 
@@ -379,7 +368,7 @@ class WideEntity(SetCalls[Account_co, E]):
             for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
-        except (EntityAlreadyExists, EntityChanged, EntityNotFound):
+        except LOST_RACE:
             now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
