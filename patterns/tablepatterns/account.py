@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
+from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from .connection import Omitted, Target, check_options, check_table_name, check_target, in_memory, resolve
@@ -34,6 +36,28 @@ BlobsT = TypeVar("BlobsT")
 _log: Final = logging.getLogger("tablepatterns")
 _STORAGE_DEFAULTS: Final = {"connection_timeout": 20, "read_timeout": 60, "connection_data_block_size": 256 * 1024}
 """The options with which the SDK's queue and blob clients create their transports."""
+
+
+class Stopwatch:
+    """Adds up the time that passes, by the wall clock or by the monotonic one, whichever says more.
+
+    The wall clock may be set back, and the monotonic one may stop while the machine is suspended.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._total = timedelta(0)
+        self._last: tuple[datetime, timedelta] | None = None
+
+    def read(self, wall: datetime, steady: timedelta) -> timedelta:
+        with self._lock:
+            last_wall, last_steady = self._last or (wall, steady)
+            self._total += max(wall - last_wall, steady - last_steady)
+            self._last = wall, steady
+            return self._total
+
+
+_STOPWATCH: Final = Stopwatch()
 
 
 def account_of(target: object, credential: Any, options: Mapping[str, Any]) -> tuple[Target, Engine | None]:
@@ -184,6 +208,11 @@ class ServiceAccount(Account, Generic[TablesT, QueuesT, BlobsT]):
     def now(self) -> datetime:
         """Return the time as an aware UTC datetime; the in-memory engine has its own clock."""
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
+
+    def _elapsed(self) -> timedelta:
+        if self.engine:
+            return timedelta(microseconds=self.engine.clock.now() // 10)
+        return _STOPWATCH.read(datetime.now(timezone.utc), timedelta(seconds=monotonic()))
 
     def _open_clients(self) -> list[Any]:
         clients = (self._table_service.value, self._queues.value, self._blobs.value)

@@ -381,6 +381,16 @@ def same_value(fields: Mapping[str, Any], other_fields: Mapping[str, Any], *, ap
     return _typed_values(fields, apart_from) == _typed_values(other_fields, apart_from)
 
 
+def is_equal(one: object, other: object) -> bool:
+    """Whether two values are equal; an instant is the same in every time zone, also in an hour that is repeated.
+
+    There, `==` does not tell the instants of one zone apart, and never finds those of two zones equal.
+    """
+    if isinstance(one, datetime) and isinstance(other, datetime) and None not in (one.utcoffset(), other.utcoffset()):
+        return instant_of(one) == instant_of(other)
+    return one == other
+
+
 def _typed_values(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:
     return {
         name: _typed_value(typed(name, value))

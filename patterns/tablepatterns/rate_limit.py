@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from .argument_types import check_least
 from .errors import BadInput
 from .limits import MAX_PAGE_ENTITIES
-from .recipe import Account
+from .recipe import Account, elapsed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,7 +32,7 @@ class Pace:
         self._account = account
         self._interval = None if per_second is None else timedelta(seconds=1 / per_second)
         self._lock = threading.Lock()
-        self._next: datetime | None = None
+        self._next: timedelta | None = None
 
     @property
     def is_unlimited(self) -> bool:
@@ -50,7 +50,7 @@ class Pace:
         """Wait until the next request may be sent; one that counts as several waits for the turn of each."""
         if self._interval is None:
             return
-        now = self._account.now()
+        now = elapsed(self._account)
         with self._lock:
             first = now if self._next is None else max(now, self._next)
             mine = first + self._interval * (count - 1)

@@ -74,6 +74,9 @@ class Account(ABC):
         """Return the time as an aware UTC datetime, by this account's clock."""
 
     @abstractmethod
+    def _elapsed(self) -> timedelta: ...
+
+    @abstractmethod
     async def sleep(self, seconds: float) -> None:
         """Wait, by this account's clock."""
 
@@ -111,6 +114,11 @@ class BlockingAccount(Account):
 def is_sync(account: Account) -> bool:
     """Whether recipes on this account return their results, rather than something to await."""
     return account._is_sync
+
+
+def elapsed(account: Account) -> timedelta:
+    """Return the time since some moment, for leases, waits and caches: unlike `now`, it is never set back."""
+    return account._elapsed()
 
 
 def as_async(account: Account) -> Account:

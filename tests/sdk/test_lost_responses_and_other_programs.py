@@ -130,3 +130,42 @@ async def test_no_write_of_another_program_is_lost(
         with suppress(EntityChanged):
             await reliable.replace(written | {"LastName": "Smith"})
         assert other.sees_its_own() or not is_there, "a change that the entity does not show was overwritten"
+
+
+class Remover(OtherProgram):
+    """Another program, which reads a row and deletes it, such as to move it elsewhere."""
+
+    seen: Any = None
+
+    def write(self) -> None:
+        with suppress(Exception):
+            self.seen = self._client.get_entity(*self._keys.values())
+            self._client.delete_entity(*self._keys.values())
+            self.has_written = True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("home", "write"), [case for case in CASES if case[1] not in INSERTS])
+async def test_a_write_that_another_program_has_seen_is_not_denied(
+    backend: Any, engine: Engine, table_name: str, home: str, write: str, kind: str
+) -> None:
+    """Otherwise its caller makes the change once more where the entity is now."""
+
+    def entities_on(storage: Any) -> Any:
+        return WideEntity(storage, table_name, PLAIN) if home == "wide" else EntitySet(storage, table_name, PLAIN)
+
+    read = await entities_on(as_async(backend.connect(engine))).insert(jones(Age=34))
+    other = Remover(engine, table_name, ROWS["wide" if home == "wide" else "row"], {})
+    unsteady = connect_unreliable(backend, engine, lambda number: None if number else kind, other.write)
+    outcome: Any = None
+    try:
+        await WRITES[write](entities_on(as_async(unsteady)), read)
+    except REJECTED as error:
+        outcome = error
+    assert other.has_written
+    if other.seen["Age"] == 35:
+        assert kind in LOST
+        assert outcome is None or isinstance(outcome, OutcomeUnknown)
+    elif kind == "busy":
+        # A throttled request has certainly not been executed
+        assert isinstance(outcome, (EntityChanged, EntityNotFound)) or write.startswith("unconditional")

@@ -362,6 +362,9 @@ class RowLayout(NamedTuple):
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
         key_fields, include = self.key.fields, self.include
+        if fields.get(TOMBSTONE) is not None:
+            rule = "rows with this property are those of deleted entities, which no read returns"
+            raise BadProperty(TOMBSTONE, fields[TOMBSTONE], rule, "rename the property")
         partition_key, row_key = keys or self.key.keys_of(
             _fields_with_dates(self.texts, fields) if self.texts else fields
         )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ..argument_types import check_least, checked
-from ..entity import Entity, reading_of, remember, same_value, without_none, write_ids_of
+from ..entity import Entity, is_equal, reading_of, remember, same_value, without_none, write_ids_of
 from ..errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound, locating
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import K, Key
@@ -514,7 +514,7 @@ class EntitySet(SetCalls[Account_co, E, K]):
         for name in self.key.fields:
             before, after = old.get(name), new.get(name)
             same = same and before is after
-            if before != after:
+            if not is_equal(before, after):
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
                 raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
         return same

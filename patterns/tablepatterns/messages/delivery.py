@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from azure.core.exceptions import AzureError
 
 from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost, StepFailed
-from ..recipe import Account, run_with_heartbeat
+from ..recipe import Account, elapsed, run_with_heartbeat
 from ..sdk.queue import Message, Queue
 from .lease import Lease
 from .poison import PoisonMessage, Reason, trace
@@ -99,7 +99,7 @@ class ServedQueue:
 
 class Delivery:
     def __init__(
-        self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: datetime
+        self, account: Account, served_queue: ServedQueue, settings: Settings, message: Message, requested_at: timedelta
     ) -> None:
         self._account = account
         self._served = served_queue
@@ -218,7 +218,7 @@ class Delivery:
             self._settings.observer.renewed(self._served.queue.name, self._kind)
 
     def _seconds(self) -> float:
-        return (self._account.now() - self._requested_at).total_seconds()
+        return (elapsed(self._account) - self._requested_at).total_seconds()
 
     def _log(self, level: int, text: str, reason: Reason | None = None) -> None:
         queue, message = self._served.queue.name, self._message

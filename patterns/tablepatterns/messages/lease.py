@@ -7,12 +7,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final, cast
 
 from ..errors import NOT_SHOWN, BadInput, BadMessage, LeaseLost
 from ..limits import MAX_MESSAGES_PER_GET
-from ..recipe import Account, new_lock
+from ..recipe import Account, elapsed, new_lock
 from ..sdk.queue import Message, Queue
 
 VERSION: Final = 1
@@ -59,7 +59,7 @@ class Lease:
     """A received message, and how long this process may work on it; a change raises `LeaseLost` once that has ended.
 
     :param seconds: the length of the lease; each renewal is as long
-    :param requested_at: when the message was requested, by the account's clock; None for now
+    :param requested_at: when the message was requested, as `elapsed` says; None for now
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Lease:
         seconds: int,
         *,
         base64: bool = False,
-        requested_at: datetime | None = None,
+        requested_at: timedelta | None = None,
     ) -> None:
         self._account = account
         self._queue = queue
@@ -81,19 +81,19 @@ class Lease:
         self.message = message
         self.work = Envelope.parse(message.text)
         # The service counts from when it received the request, so the lease ends there no earlier than here
-        self._ends_at = (requested_at or account.now()) + timedelta(seconds=seconds)
+        self._ends_at = (elapsed(account) if requested_at is None else requested_at) + timedelta(seconds=seconds)
 
     @classmethod
     async def on_new(cls, account: Account, queue: Queue, work: Envelope, seconds: int) -> Lease:
         """Send a message that is hidden for `seconds`, and return its lease. Cost: 1 transaction."""
-        before = account.now()
+        before = elapsed(account)
         message = await queue.send(work.text(), delay=seconds)
         return cls(account, queue, message, seconds, requested_at=before)
 
     @property
     def remaining(self) -> float:
         """The seconds until the lease ends; 0 or less if it has ended."""
-        return (self._ends_at - self._account.now()).total_seconds()
+        return (self._ends_at - elapsed(self._account)).total_seconds()
 
     async def renew(self) -> None:
         """Extend the lease by its full length from now. Cost: 1 transaction."""
@@ -121,7 +121,7 @@ class Lease:
 
     async def _update(self, seconds: int, text: str | None) -> None:
         async with self._lock:
-            before = self._account.now()
+            before = elapsed(self._account)
             self.message = await self._queue.renew(self.message, lease=seconds, text=text)
             self._ends_at = before + timedelta(seconds=seconds)
 
@@ -155,7 +155,7 @@ async def process_received(
     """Process all messages of one kind that can be received now, for so many seconds; return how many there were."""
     processed = 0
     while True:
-        since = account.now()
+        since = elapsed(account)
         messages = await queue.receive(MAX_MESSAGES_PER_GET, lease=seconds)
         if not messages:
             return processed

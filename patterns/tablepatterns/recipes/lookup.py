@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import compress
 from typing import Any, Generic, TypeVar, cast
 
@@ -14,7 +14,7 @@ from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, entity_or_instance, primary_keys, stored_fields
 from ..errors import BadDesign, BadInput
 from ..key.key import fields_of
-from ..recipe import Account, Account_co, Pattern, new_lock, recipe
+from ..recipe import Account, Account_co, Pattern, elapsed, new_lock, recipe
 
 Keys = tuple[str, str]
 Row = TypeVar("Row")
@@ -138,7 +138,7 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _entities_by_key(self, fields_by_key: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._lock:
-            now, version = self.account.now(), self._cache.version
+            now, version = elapsed(self.account), self._cache.version
             if self.whole_table and not self._cache.is_complete(now):
                 rows = [row async for row in self.entity_set.scan()]
                 everything = {primary_keys(self.entity_set, row): row for row in rows}
@@ -163,20 +163,20 @@ class _Cache:
     def __init__(self, capacity: int, expires: timedelta) -> None:
         self._capacity = capacity
         self._expires = expires
-        self._rows: dict[Keys, tuple[Entity | None, datetime]] = {}
-        self._whole_since: datetime | None = None
+        self._rows: dict[Keys, tuple[Entity | None, timedelta]] = {}
+        self._whole_since: timedelta | None = None
         self.version = 0
 
-    def is_fresh(self, keys: Keys, now: datetime) -> bool:
+    def is_fresh(self, keys: Keys, now: timedelta) -> bool:
         return keys in self._rows and now - self._rows[keys][1] < self._expires
 
-    def get(self, keys: Keys, now: datetime) -> Entity | None:
+    def get(self, keys: Keys, now: timedelta) -> Entity | None:
         return self._rows[keys][0] if self.is_fresh(keys, now) else None
 
-    def is_complete(self, now: datetime) -> bool:
+    def is_complete(self, now: timedelta) -> bool:
         return self._whole_since is not None and now - self._whole_since < self._expires
 
-    def put(self, entities: Mapping[Keys, Entity | None], since: datetime, version: int) -> None:
+    def put(self, entities: Mapping[Keys, Entity | None], since: timedelta, version: int) -> None:
         if version != self.version:
             return
         for keys, entity in entities.items():
@@ -185,7 +185,7 @@ class _Cache:
         while len(self._rows) > self._capacity:
             del self._rows[next(iter(self._rows))]
 
-    def put_all(self, entities: Mapping[Keys, Entity], since: datetime, version: int) -> None:
+    def put_all(self, entities: Mapping[Keys, Entity], since: timedelta, version: int) -> None:
         if version == self.version:
             self._rows = {keys: (entity, since) for keys, entity in entities.items()}
             self._whole_since = since

@@ -152,7 +152,7 @@ class Retention:
             return _EARLIEST
         try:
             if isinstance(self.length, timedelta):
-                return self.period.start(now - self.length)
+                return self.period.start(now.astimezone(timezone.utc) - self.length)
             return self.period.shifted(self.period.start(now), 1 - self.length)
         except (OverflowError, BadKey):
             return _EARLIEST

@@ -20,7 +20,7 @@ from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueu
 from ..messages.lease import Envelope, ExternalLease
 from ..messages.poison import PoisonMessage, Reason
 from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
-from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe, runs_in_turn
+from ..recipe import Account_co, Pattern, bound_async, elapsed, is_sync, recipe, runs_in_turn
 from ..sdk.call import CONNECTION_LOST
 from ..sdk.queue import Message
 
@@ -317,7 +317,7 @@ class Worker(Pattern[Account_co]):
 
     async def _round(self, served_queue: ServedQueue, stop: StopSignal) -> Report:
         """Receive as many messages as can be processed at once, and process them."""
-        requested_at = self.account.now()
+        requested_at = elapsed(self.account)
         messages = await served_queue.queue.receive(self._max_concurrency, lease=self._settings.lease)
         if messages:
             self._settings.observer.received(served_queue.queue.name, len(messages))

@@ -161,8 +161,10 @@ class CallHook:
 
     @property
     def was_repeated(self) -> bool:
+        """Whether the SDK has sent the request again after it may have been executed."""
         # The retry policy adds its history to the context once the call has ended, after the hook has run
-        return bool(self._context.get("history"))
+        attempts = self._context.get("history", ())
+        return any(attempt.error or attempt.http_response.status_code in _AMBIGUOUS for attempt in attempts)
 
 
 async def settled(result: Any) -> Any:

@@ -70,7 +70,8 @@ def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:
         # Ours may have been deleted since, or written so often that its id is gone
         return WriteOutcome.NOT_MADE if row is not None and is_complete(write_ids_of(row)) else WriteOutcome.UNKNOWN
     if row is None:
-        return WriteOutcome.MADE if operation.kind == "delete" else WriteOutcome.NOT_MADE
+        # Another writer may have deleted it before the write, or after it
+        return WriteOutcome.MADE if operation.kind == "delete" else WriteOutcome.UNKNOWN
     # A merge without room for an id keeps the one that it read
     leaves_no_id = operation.kind == "merge" and not operation.has_room
     if operation.write_ids and operation.write_ids[0] in write_ids_of(row) and not leaves_no_id:
@@ -79,9 +80,10 @@ def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:
 
 
 def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
-    if operation.kind == "delete":
-        return False
-    return row is None or (operation.has_room and is_complete(write_ids_of(row)))
+    if row is None:
+        # Another writer may have deleted it since; what also inserts is made again
+        return operation.kind.startswith("insert")
+    return operation.kind != "delete" and operation.has_room and is_complete(write_ids_of(row))
 
 
 def _is_as_sent(operation: Operation, row: Entity | None) -> bool:

@@ -25,7 +25,7 @@ from ...entity_set.internals import adapter_or_none, check_both_sync, check_same
 from ...entity_set.shared_rows import replacing
 from ...errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.lease import Envelope, Lease, process_received
-from ...recipe import Account, Account_co, Pattern, identity_of
+from ...recipe import Account, Account_co, Pattern, elapsed, identity_of
 from ...retry import LOST_RACE, RETRY_FOR, Overtaken, overtaken_by
 from .fence import fenced, under_lease
 from .mirror import Claim, Difference, Mirror, keys_or_none
@@ -153,12 +153,12 @@ class DualWriter(Pattern[Account_co]):
 
     async def read_state(self) -> State:
         """Return the state as it is now. Cost: 1 transaction."""
-        asked_at = self.account.now()
+        asked_at = elapsed(self.account)
         return self._remember_state(State.of(await self._control.get(*self._state_keys)), asked_at)
 
     async def change_state(self, state: State, **changes: Any) -> State:
         """Change the state that was read, on condition of its ETag. Cost: 1 transaction."""
-        asked_at = self.account.now()
+        asked_at = elapsed(self.account)
         new_state = replace(state, **changes)
         new_state = replace(new_state, was_cut_over=new_state.was_cut_over or new_state.phase.has_new_primary)
         operation = replacing(self._state_keys, state.row, new_state.properties())
@@ -166,14 +166,14 @@ class DualWriter(Pattern[Account_co]):
             (row_written,) = await self._control.submit(operation)
         return self._remember_state(replace(new_state, row=row_written), asked_at)
 
-    def _remember_state(self, state: State, asked_at: datetime) -> State:
+    def _remember_state(self, state: State, asked_at: timedelta) -> State:
         self._last.state, self._last.until = state, asked_at + timedelta(seconds=self.timing.refresh)
         return state
 
     async def recent_state(self) -> State:
         """Return the state as it was at most `refresh` seconds ago. Cost: 1 transaction or none."""
         last = self._last
-        if last.state.phase is Phase.COMMITTED or (last.until is not None and self.account.now() < last.until):
+        if last.state.phase is Phase.COMMITTED or (last.until is not None and elapsed(self.account) < last.until):
             return last.state
         return await self.read_state()
 
@@ -205,15 +205,15 @@ class DualWriter(Pattern[Account_co]):
 
         If that takes too long, the process that changes the phase may have crashed, so its change is canceled.
         """
-        last_state, since, pause = state, self.account.now(), _FIRST_WAIT
+        last_state, since, pause = state, elapsed(self.account), _FIRST_WAIT
         while True:
             await self.account.sleep(pause)
             now = await self.read_state()
             if not now.phase.is_paused:
                 return now
             if now.etag != last_state.etag:
-                last_state, since = now, self.account.now()
-            elif (self.account.now() - since).total_seconds() >= self.timing.max_pause:
+                last_state, since = now, elapsed(self.account)
+            elif (elapsed(self.account) - since).total_seconds() >= self.timing.max_pause:
                 with suppress(Overtaken):
                     return await self.change_state(now, phase=now.phase.canceled)
             pause = min(2 * pause, _LONGEST_WAIT)
@@ -375,7 +375,7 @@ class _LastRead:
     """The state that this process has read last, shared by the views of an object."""
 
     state: State = State()
-    until: datetime | None = None
+    until: timedelta | None = None
 
 
 def is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
-from ...entity import Entity, identify, reading_of, remember, without_none
+from ...entity import Entity, identify, is_equal, reading_of, remember, without_none
 from ...entity_set.calls import SetCalls
 from ...entity_set.commit import E, Reading
 from ...entity_set.derived import Derived, Fields, RowLayout
@@ -396,7 +396,7 @@ def _part(key: Key, fields: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _has(entity: Entity, fields: Mapping[str, Any]) -> bool:
-    return all(entity.get(name) == value for name, value in fields.items())
+    return all(is_equal(entity.get(name), value) for name, value in fields.items())
 
 
 def _makes_range(key: Key, fields: Mapping[str, Any]) -> bool:

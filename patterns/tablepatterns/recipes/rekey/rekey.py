@@ -24,7 +24,7 @@ from ...jobs.workers import Call, OneRange, Workers, call_method
 from ...limits import MAX_PAGE_ENTITIES
 from ...messages.lease import Lease
 from ...rate_limit import Pool
-from ...recipe import Account_co, Pattern, bound_async, identity_of, recipe
+from ...recipe import Account_co, Pattern, bound_async, elapsed, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...set_identity import SetIdentity, declare_move
 from .dual_writer import DualWriter, Phase, State, Timing, is_same_table
@@ -521,9 +521,9 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
 
     async def _drained(self, longest: float) -> bool:
         """Process messages until there are none; return False if that takes longer than these seconds."""
-        started_at, pause = self.account.now(), 0.05
+        started_at, pause = elapsed(self.account), 0.05
         while await self._writer.waiting():
-            if (self.account.now() - started_at).total_seconds() >= longest:
+            if (elapsed(self.account) - started_at).total_seconds() >= longest:
                 return False
             if not await self._writer.process_messages(self._writer.timing.lease):
                 await self.account.sleep(pause)
