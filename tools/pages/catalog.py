@@ -38,8 +38,8 @@ def _kinds() -> Iterator[str]:
     for kind in get_args(Kind):
         found = [each for each in ENTRIES if each.kind == kind]
         yield f"## {KINDS[kind]}"
-        if rows := [(_link(each), each.summary, _names(each.classes)) for each in found if page_of(each)]:
-            yield table(("Entry", "What it does", "Names"), rows)
+        if rows := [(_link(each), each.summary, f"`{each.classes[0]}`") for each in found if page_of(each)]:
+            yield table(("Entry", "What it does", "Class"), rows)
         yield from (_whole(each) for each in found if page_of(each) is None)
 
 
@@ -59,10 +59,6 @@ def _clauses(sentences: Iterable[str]) -> str:
     """Return sentences as clauses after a colon."""
     without_period = (sentence.rstrip(".") for sentence in sentences)
     return "; ".join(clause[0].lower() + clause[1:] for clause in without_period)
-
-
-def _names(classes: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in classes)
 
 
 def _link(each: CatalogEntry) -> str:
