@@ -29,8 +29,7 @@ from tablepatterns import (
 )
 from tablepatterns.account import Stopwatch
 from tablepatterns.errors import BadKey, LeaseLost
-from tablepatterns.messages.envelope import Envelope
-from tablepatterns.messages.lease import Lease
+from tablepatterns.messages.lease import Envelope, Lease
 from tablepatterns.rate_limit import Pace
 from tablepatterns.recipe import as_async, finish
 from tablepatterns.recipes.period import Retention

@@ -24,13 +24,10 @@ EXAMPLE = "staff"
 """The page with the report of the design on the page on reviews."""
 DESIGNS = ("employees_naive", "employees_improved", "flights", "log_prepend_append")
 _SAYS = {
-    "employees_naive": "The guide's employees as in a relational database: a table for each type, and no "
-    "redundant data.",
-    "employees_improved": "The same queries and rates, with the patterns that the first report recommends: an index "
-    "and lists in the partition, photos in blobs, a log tail, a table for each day, a series in one entity.",
-    "flights": "The flights of `make tour`. A note says that their log of departures is written without a transaction.",
-    "log_prepend_append": "The guide's access log with the hour as the PartitionKey: the current partition exceeds "
-    "its scalability target.",
+    "employees_naive": "The guide's employees as in a relational database.",
+    "employees_improved": "The same queries, with the patterns that the first report recommends.",
+    "flights": "The flights of `make tour`.",
+    "log_prepend_append": "The guide's access log with the hour as the PartitionKey.",
 }
 _OPENING = """# Reviewed designs
 
@@ -46,10 +43,9 @@ _RECALL = """## Recall
 would report for the others, at least one for every rule. A test checks that the review reports exactly these findings,
 with the same subject and severity.
 
-The rules were developed with these designs, so this says little about a new design. Nine batches of 111 designs were
-written in advance, and reviewed once before any rule was fixed: the review reported 191 of the 226 expected findings,
-and 71 others. Of these, 30 came from one wrong regular expression, 18 were correct, and 7 were expected under another
-rule or severity.
+The rules were developed with these designs. Nine batches of 111 designs were written in advance, and reviewed once
+before any rule was fixed: the review reported 191 of the 226 expected findings, and 71 others. Of these, 30 came from
+one wrong regular expression, 18 were correct, and 7 were expected under another rule or severity.
 
 The same author wrote the rules and the designs. Your design may have problems that no rule finds.
 """

@@ -9,17 +9,26 @@ from tablepatterns.cost import Cost
 from tablepatterns_review import PriceTable
 from tools import ROOT
 from tools.pages.data_file import DataFile
-from tools.pages.markdown import between, introduction, page
+from tools.pages.markdown import between, introduction, page, table
 
 PAGE = "docs/costs.md"
 
 
 def render() -> str:
-    """Return the page, with a new list of calls."""
+    """Return the page, with a new table of calls."""
     rows = all_budgets()
-    of_sets = list_of((row for row in rows if row.recipe == "EntitySet"), names_recipes=False)
+    of_sets = _calls_by_cost(row for row in rows if row.recipe == "EntitySet")
     calls = page(introduction("budgets", rows=len(rows), **_prices()), of_sets)
     return between((ROOT / PAGE).read_text(encoding="utf-8"), "calls", calls)
+
+
+def _calls_by_cost(rows: Iterable[Budget]) -> str:
+    """Return a table of costs with the calls of each, the cheapest first."""
+    calls = dict[str, list[str]]()
+    for row in sorted(rows, key=lambda row: row.cost.table_operations()):
+        when = f" ({row.when})" if row.when else ""
+        calls.setdefault(row.cost.by_service, []).append(f"`{row.call}`{when}")
+    return table(("Storage transactions", "Calls"), ((cost, ", ".join(of_cost)) for cost, of_cost in calls.items()))
 
 
 def _prices() -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
-from tablepatterns.catalog import ENTRIES, CatalogEntry, Kind, related
-from tools.pages.homes import anchor_of, page_of
+from tablepatterns.catalog import ENTRIES, CatalogEntry, Kind
+from tools.pages.homes import page_of
 from tools.pages.markdown import introduction, page, table
 
 PAGE = "docs/catalog.md"
@@ -34,10 +34,12 @@ def render() -> str:
 
 
 def _kinds() -> Iterator[str]:
+    """Yield a section for each kind: a table of the entries that have a page, and the others in whole."""
     for kind in get_args(Kind):
         found = [each for each in ENTRIES if each.kind == kind]
-        rows = ((_link(each), each.summary, _names(each.classes)) for each in found)
-        yield f"## {KINDS[kind]}\n\n{table(('Entry', 'What it does', 'Names'), rows)}"
+        yield f"## {KINDS[kind]}"
+        if rows := [(_link(each), each.summary, f"`{each.classes[0]}`") for each in found if page_of(each)]:
+            yield table(("Entry", "What it does", "Class"), rows)
         yield from (_whole(each) for each in found if page_of(each) is None)
 
 
@@ -49,7 +51,6 @@ def _whole(each: CatalogEntry) -> str:
         f"**Solution.** {each.solution}",
         "\n".join(f"- {line}" for line in (*each.limits, *each.trade_offs)),
         f"**Use it when:** {_clauses(each.use_when)}. **Avoid it when:** {_clauses(each.avoid_when)}.",
-        f"**Related.** {', '.join(map(_link, related(each.name)))}.",
     )
     return "\n\n".join(filter(None, paragraphs))
 
@@ -60,10 +61,5 @@ def _clauses(sentences: Iterable[str]) -> str:
     return "; ".join(clause[0].lower() + clause[1:] for clause in without_period)
 
 
-def _names(classes: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in classes)
-
-
 def _link(each: CatalogEntry) -> str:
-    """Return a link to the page of an entry, or to its section under the anchor that viewers make of the heading."""
-    return f"[{each.title}]({page_of(each) or f'#{anchor_of(each)}'})"
+    return f"[{each.title}]({page_of(each)})"

@@ -38,8 +38,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+")
 _SHOWN_TIME = "2026-08-22T09:30:00+00:00"
 _BLOB_ID = re.compile(r"[0-9a-f]{32}(?=\.bin)")
 _SHOWN_BLOB_ID = "8d1f0c5e6b2a4f7f9a3c0d2e4b6f8a1c"
-_SHOWN_IDS = ("35d98dd7-60e6-4911-9dd5-8a1f0c2b7d46", "b04c1e52-9a3d-4f6b-8c70-5d2e91a6f318")
-"""Placeholders for the ids of two poison messages, which differ in each run."""
+_SHOWN_ID = "35d98dd7-60e6-4911-9dd5-8a1f0c2b7d46"
+"""A placeholder for the id of the poison message, which differs in each run."""
 _KEYS = {"PAYROLL_2025": "25" * 32, "PAYROLL_2026": "26" * 32}
 _COMMANDS = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -60,11 +60,11 @@ def render() -> str:
         # Only this module: duckdb, which a command imports, cannot be imported a second time
         cleanup.callback(sys.modules.pop, "app", None)
         Path(folder, "app.py").write_text(module, encoding="utf-8")
-        ids = dict(zip(_SHOWN_IDS, _fill(storage), strict=True))
+        message_id = _fill(storage)
         Path(folder, "logs").mkdir()
         Path(folder, "logs", "PT1H.json").write_text(_resource_log(), encoding="utf-8")
         places = {"logs/": f"{folder}/logs/", "monday": f"{folder}/monday"}
-        places |= {"--storage env": f"--storage {account}"} | ids
+        places |= {"--storage env": f"--storage {account}", _SHOWN_ID: message_id}
         return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], places)}```", text)
 
 
@@ -77,16 +77,16 @@ def _output(command: str, places: Mapping[str, str]) -> str:
     for written, place in places.items():
         command = command.replace(written, place)
     text = CliRunner().invoke(main, shlex.split(command)).stdout
-    for shown in ("monday", *_SHOWN_IDS):
+    for shown in ("monday", _SHOWN_ID):
         text = text.replace(places[shown], shown)
     text = _BLOB_ID.sub(_SHOWN_BLOB_ID, _TIME.sub(_SHOWN_TIME, text))
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _fill(storage: Storage) -> list[str]:
+def _fill(storage: Storage) -> str:
     """Store employees (one without its copy), payroll under an old key, and a table of an expired period.
 
-    Returns the ids of two poison messages.
+    Returns the id of a poison message.
     """
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by_email")
     key = Key("empid_{Department}", "id_{EmployeeId:06d}")
@@ -95,8 +95,7 @@ def _fill(storage: Storage) -> list[str]:
         employees.insert({"Department": "Sales", "EmployeeId": number, "Email": f"{name}@contoso.com"})
     storage.tables.get_table_client("Employees").delete_entity("email_Sales", "lee@contoso.com")
     intents = storage.queues.get_queue_client(employees.reconciler().queue)
-    for _ in range(2):
-        intents.send_message("not a message of this library")
+    intents.send_message("not a message of this library")
     worker = Worker(storage, [employees.reconciler()])
     worker.drain()
     old = EncryptedProperties(["Salary"], keys=[LocalKey("PAYROLL_2025", bytes.fromhex(_KEYS["PAYROLL_2025"]))])
@@ -107,7 +106,8 @@ def _fill(storage: Storage) -> list[str]:
     payroll.delete(payroll.get(Department="Sales", EmployeeId=224), force=True)
     storage.engine.clock.advance(90_000)  # Only blobs older than a day are marked
     storage.tables.create_table("Logins20260101")
-    return [str(each.id) for each in worker.poisoned(intents.queue_name)]
+    (poison,) = worker.poisoned(intents.queue_name)
+    return str(poison.id)
 
 
 def _resource_log() -> str:

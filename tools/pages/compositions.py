@@ -39,12 +39,20 @@ def render() -> str:
 
 def _matrix(rows: Parts, columns: Parts) -> str:
     """Return which of the columns the rows work with, those that work with the same ones together."""
-    groups = dict[str, list[str]]()
+    groups = dict[str, list[type[Part]]]()
     for row in rows:
-        groups.setdefault(_works_with(row, columns), []).append(row.name)
-    names = "; ".join(part.name for part in columns)
+        groups.setdefault(_works_with(row, columns), []).append(row)
+    if rows is columns and [*groups] == ["all"]:
+        return f"Any two work together, of {_names(rows)}."
     heads = ("Recipes", "Work with")
-    return f"Of {names}:\n\n{table(heads, [('; '.join(group), works) for works, group in groups.items()])}"
+    return f"Of {_names(columns)}:\n\n{table(heads, [(_names(group), works) for works, group in groups.items()])}"
+
+
+def _names(parts: Parts) -> str:
+    names = [part.name for part in parts]
+    if {*parts} > {*DERIVED}:
+        names = ["any derived data", *(part.name for part in parts if part not in DERIVED)]
+    return "; ".join(names)
 
 
 def _works_with(row: type[Part], columns: Parts) -> str:

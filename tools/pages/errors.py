@@ -1,7 +1,15 @@
-"""The page on errors: the text of the package, which `tablepatterns help` also prints."""
+"""The page on errors: the text of the package, which `tablepatterns help` also prints, with each error in one line."""
 
-from tablepatterns.cli.help import page as render
+from __future__ import annotations
 
-__all__ = ["PAGE", "render"]
+import re
+
+from tablepatterns.cli import help as help_page
 
 PAGE = "docs/errors.md"
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n    \.\.\.\n[\w.]+\.(?=\w+: )", re.MULTILINE)
+
+
+def render() -> str:
+    """Return the page."""
+    return _TRACEBACK.sub("", help_page.page())

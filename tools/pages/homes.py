@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
-from tablepatterns.catalog import CatalogEntry, entry
+from tablepatterns.catalog import ENTRIES, CatalogEntry
 from tools import DOCS
 
 _OTHER_PLACES = {"rekey": "moving-to-new-keys.md"}
@@ -25,9 +26,8 @@ def recipes_on_pages() -> dict[str, CatalogEntry]:
     """Return the entry on whose page a recipe's guarantees are, by the name of the recipe."""
     marker = re.compile(r"<!-- make pages: guarantees(.*?) -->")
     found = dict[str, CatalogEntry]()
-    for path in sorted(DOCS.glob("patterns/*.md")):
-        pattern = entry(path.stem)
-        for names in marker.findall(path.read_text(encoding="utf-8")):
+    for pattern, path in sorted(((each, path) for each in ENTRIES if (path := page_of(each))), key=itemgetter(1)):
+        for names in marker.findall((DOCS / path).read_text(encoding="utf-8")):
             # A page can show recipes of others, too; their own page comes first
             shown = names.split() or pattern.classes
             found |= {name: pattern for name in shown if name in pattern.classes or name not in found}

@@ -13,7 +13,7 @@ from tools.pages.markdown import between, table
 
 PAGE = "README.md"
 FIGURES = {
-    "recipes": ("docs/guarantees.md", r"each of these ([\d,]+) recipes"),
+    "recipes": ("docs/guarantees.md", r"For each of ([\d,]+) recipes"),
     "schedules": ("docs/guarantees.md", r"([\d,]+) schedules ran to the end"),
     "broken": ("docs/guarantees.md", r"would detect a failure, ([\d,]+) broken variants"),
     "tables": ("tests/differential/record.md", r"## Tables: ([\d,]+) operations"),

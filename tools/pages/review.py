@@ -36,7 +36,6 @@ def render() -> str:
     text = (INTRODUCTIONS / "review.md").read_text(encoding="utf-8")
     parts = {
         "example": EXAMPLE.with_suffix(".toml").read_text(encoding="utf-8").strip(),
-        "python": EXAMPLE.with_suffix(".py").read_text(encoding="utf-8").strip(),
         "patterns": patterns_of_tables(),
         "count": str(len(RULES)),
     }
