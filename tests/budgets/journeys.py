@@ -40,7 +40,7 @@ def load_summed(account: Any) -> Call:
     return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
 
 
-@budget("BulkDelete", "delete", 11, "1,000 entities of a partition: 1 to find them, 10 to delete")
+@budget("BulkDelete", "delete", 11, "1,000 entities of a partition")
 def delete(account: Any) -> Call:
     entities = staff(account, numbers=())
     BulkLoad(entities).load([employee(number) for number in range(1000)])
@@ -59,7 +59,7 @@ def hiring(account: Any, *, remember: bool = False) -> Any:
 budget("EventualTransaction", "start", Cost(queue=1), on=hiring)(lambda work: work.start(employee(4)))
 
 
-@budget("Worker", "run_once", Cost(table=2, queue=2), "a message with 2 steps of 1 each: 1 to receive, 1 to delete")
+@budget("Worker", "run_once", Cost(table=2, queue=2), "a message with 2 steps of 1 each")
 def work(account: Any) -> Call:
     work = hiring(account)
     return lambda: Worker(account, [work]).run_once()
@@ -86,9 +86,7 @@ def with_poison(account: Any) -> Any:
     return worker
 
 
-@budget(
-    "Worker", "run_once", Cost(queue=3), "a message that cannot be read: received, moved to the poison queue, deleted"
-)
+@budget("Worker", "run_once", Cost(queue=3), "a message that cannot be read")
 def poison(account: Any) -> Call:
     return with_poison(account).run_once
 
@@ -100,10 +98,8 @@ def poisoned(account: Any) -> Any:
 
 
 budget("Worker", "poisoned", Cost(queue=1), on=poisoned)(lambda worker: worker.poisoned("hiring"))
-budget("Worker", "requeue", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it", on=poisoned)(
-    lambda worker: worker.requeue("hiring")
-)
-budget("Worker", "drop_poisoned", Cost(queue=2), "1 message: 1 to receive it, 1 to delete it", on=poisoned)(
+budget("Worker", "requeue", Cost(queue=3), "1 message", on=poisoned)(lambda worker: worker.requeue("hiring"))
+budget("Worker", "drop_poisoned", Cost(queue=2), "1 message", on=poisoned)(
     lambda worker: worker.drop_poisoned("hiring")
 )
 
@@ -123,7 +119,7 @@ def ask(account: Any) -> Call:
     return lambda: found.archive(other)
 
 
-@budget("Archive", "one move, by a worker", Cost(table=3, queue=2), "receive, read, insert, delete, delete the message")
+@budget("Archive", "one move, by a worker", Cost(table=3, queue=2))
 def move(account: Any) -> Call:
     found = archive(account)
     return lambda: Worker(account, [found]).run_once()
@@ -174,7 +170,7 @@ def move_to_blobs(account: Any) -> Call:
     return lambda: Worker(account, [found]).run_once()
 
 
-budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs: its properties, and its text", on=in_blobs)(
+budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs", on=in_blobs)(
     lambda found: found.get(Department="Sales", EmployeeId=1)
 )
 

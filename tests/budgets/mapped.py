@@ -18,9 +18,9 @@ def with_photo(account: Any) -> Any:
     return entities
 
 
-budget(
-    "LargeProperties", "insert", Cost(table=1, blob_write=1), "1 large value: its blob, and the entity", on=with_photo
-)(lambda entities: entities.insert(employee(4, Photo=PHOTO)))
+budget("LargeProperties", "insert", Cost(table=1, blob_write=1), "1 large value", on=with_photo)(
+    lambda entities: entities.insert(employee(4, Photo=PHOTO))
+)
 budget("LargeProperties", "get", Cost(table=1, blob_read=1), "1 large value", on=with_photo)(
     lambda entities: entities.get(Department="Sales", EmployeeId=3)
 )
@@ -38,7 +38,7 @@ budget(
     "LargeProperties",
     "insert",
     Cost(table=1, blob_write=2, blob_list=1),
-    "1 large value as an `Upload`: the container, the block, its end, the entity",
+    "1 large value as an `Upload`",
     on=with_photo,
 )(lambda entities: entities.insert(employee(4, Photo=Upload([PHOTO]))))
 budget("LargePropertyStore", "open", Cost(table=1, blob_read=1), "up to 32 MiB", on=with_photo)(
@@ -48,7 +48,7 @@ budget(
     "LargePropertyStore",
     "verify",
     Cost(table=1, blob_list=1),
-    "up to 5,000 blobs and 1,000 rows, all of them there",
+    "up to 5,000 blobs and 1,000 rows",
     on=with_photo,
 )(lambda entities: LargePropertyStore(entities).verify())
 

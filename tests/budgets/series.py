@@ -127,7 +127,7 @@ def drop(account: Any) -> Call:
     return lambda: tables.drop(NOON)
 
 
-@budget("PeriodTables", "drop_expired", 4, "3 days: 1 to list the tables, 1 for each")
+@budget("PeriodTables", "drop_expired", 4, "3 days, and 1 to list them")
 def drop_expired(account: Any) -> Call:
     tables = logins(account, retention=account.now() - NOON)
     account.engine.clock.advance(9 * DAY.total_seconds())
@@ -137,7 +137,7 @@ def drop_expired(account: Any) -> Call:
 budget("PeriodTables", "range", 1, "within one period", on=logins)(
     lambda tables: list(tables.range(NOON, NOON + timedelta(hours=1), User="jo"))
 )
-budget("PeriodTables", "range", 4, "over 3 periods: 1 to list the tables, 1 for each", on=logins)(
+budget("PeriodTables", "range", 4, "over 3 periods, and 1 to list them", on=logins)(
     lambda tables: list(tables.range(NOON, NOON + 3 * DAY, User="jo"))
 )
 
@@ -208,6 +208,6 @@ def flush(account: Any) -> Call:
     return log.flush
 
 
-budget("BlobLog", "between", Cost(blob_read=1, blob_list=1), "an hour of one blob: 1 to list, 1 to read", on=blob_log)(
+budget("BlobLog", "between", Cost(blob_read=1, blob_list=1), "an hour of one blob", on=blob_log)(
     lambda log: list(log.between(NOON, NOON + timedelta(minutes=5)))
 )

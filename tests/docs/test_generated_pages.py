@@ -27,9 +27,11 @@ def test_the_code_and_the_first_commands_of_a_tutorial_are_up_to_date(page: Tuto
     assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(blocks=1), "run `make pages`"
 
 
-def test_a_list_of_costs_converts_what_is_not_of_a_table() -> None:
-    rotation = [row for row in all_budgets() if row.recipe == "KeyRotation"]
-    assert page_on_costs.list_of(rotation, names_recipes=False).endswith("- `in_use`: 1 table (up to 1,000 rows)")
-    lines = page_on_costs.list_of(all_budgets()).splitlines()
-    assert "- InterPartitionIndex `insert`: 3 table + 2 queue = 25" in lines
-    assert len(lines) == len(all_budgets())
+def test_a_list_of_costs_has_each_call_and_converts_what_is_not_of_a_table() -> None:
+    index = [row for row in all_budgets() if row.recipe == "InterPartitionIndex"]
+    lines = page_on_costs.list_of(index, unnamed="InterPartitionIndex").splitlines()
+    assert "- `insert`: 4 table + 2 queue = 26 (unique)" in lines
+    assert "- `find`: 1 table" in lines
+    every = page_on_costs.list_of(all_budgets())
+    assert "- EntitySet `insert`: 3 table (the first of a table, which it makes)" in every.splitlines()
+    assert every.count("`insert`") == sum(row.call == "insert" for row in all_budgets())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from budgets.budget import Budget, all_budgets
@@ -48,20 +49,18 @@ COSTS = DataFile(
 )
 
 
-def list_of(rows: Iterable[Budget], *, names_recipes: bool = True) -> str:
-    """Return rows as a list: the call, its transactions, what they equal in table operations, and the case.
+def list_of(rows: Iterable[Budget], *, unnamed: str = "") -> str:
+    """Return rows as a list, calls of the same cost together: transactions, their equal in table operations, the case.
 
-    :param names_recipes: whether to say of which recipe each call is
+    :param unnamed: the recipe whose calls need no name
     """
-    return "\n".join(_item(row, row.recipe if names_recipes else "") for row in rows)
-
-
-def _item(row: Budget, recipe: str) -> str:
-    call = f"`{row.call}`" if " " not in row.call else row.call
-    named = f"{recipe} {call}".strip()
-    equal = "" if is_in_tables(row) else f" = {row.cost.table_operations():,.0f}"
-    case = f" ({row.when})" if row.when else ""
-    return f"- {named}: {row.cost.by_service}{equal}{case}"
+    calls = defaultdict[str, list[str]](list)
+    for row in rows:
+        equal = "" if is_in_tables(row) else f" = {row.cost.table_operations():,.0f}"
+        case = f" ({row.when})" if row.when else ""
+        call = f"`{row.call}`" if " " not in row.call else row.call
+        calls[f"{row.cost.by_service}{equal}{case}"].append(call if row.recipe == unnamed else f"{row.recipe} {call}")
+    return "\n".join(f"- {', '.join(names)}: {cost}" for cost, names in calls.items())
 
 
 def is_in_tables(row: Budget) -> bool:

@@ -157,18 +157,16 @@ class Page:
             yield (
                 f"[Explored](/guarantees.md) in {schedules:,} schedules, without a failure:"
                 " [guarantees](/data/guarantees.tsv), [limits](/data/limits.tsv),"
-                " [limits of all patterns](/guarantees.md#what-all-patterns-share)."
+                " [shared limits](/guarantees.md#what-all-patterns-share)."
             )
 
     def costs(self, *recipes: str) -> Iterator[str]:
         """Yield the rows of the budgets."""
         rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
-            # The recipe that the page is about needs no name
-            is_own = {row.recipe for row in rows} == {self.entry.classes[0]}
-            converted = "" if all(map(budgets.is_in_tables, rows)) else ", and what they equal in table operations"
+            converted = "" if all(map(budgets.is_in_tables, rows)) else " = table operations"
             yield f"[Storage transactions](/costs.md#what-each-call-costs){converted}:"
-            yield budgets.list_of(rows, names_recipes=not is_own)
+            yield budgets.list_of(rows, unnamed=self.entry.classes[0])
 
     def when_to_use(self) -> Iterator[str]:
         """Yield the last sections of a page: when to use the pattern and when not, and the patterns related to it."""

@@ -38,7 +38,7 @@ def main(storage: Storage) -> None:
 
 
 def print_blobs(storage: Storage) -> None:
-    """Show what lies in the container, by the SDK's own client."""
+    """Print the stored blobs."""
     logs = storage.blobs.get_container_client("logs")
     for blob in logs.list_blobs(include=["metadata"]):
         metadata = blob.metadata

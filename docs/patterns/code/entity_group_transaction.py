@@ -1,7 +1,7 @@
 """A department's count of employees changes with each of them, or not at all."""
 
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, Storage, connect
-from tablepatterns.errors import EntityAlreadyExists, EntityChanged
+from tablepatterns.errors import EntityAlreadyExists
 
 SALES = {"Department": "Sales"}
 
@@ -32,13 +32,6 @@ def main(storage: Storage) -> None:
     except EntityAlreadyExists as error:
         print(f"operation {error.index}: {error}")
     print(departments.get(**SALES)["Employees"])
-
-    # -- changed
-    departments.merge(sales.copy(), {"Floor": 4})
-    try:
-        together.commit(departments.merging(sales, {"Employees": 3}))
-    except EntityChanged as error:
-        print(type(error).__name__)
 
     # -- end
 

@@ -36,7 +36,7 @@ def main(storage: Storage) -> None:
 
 
 def print_lists(storage: Storage) -> None:
-    """Show the rows that hold lists, by the SDK's own client."""
+    """Print the rows that hold lists."""
     for table in ("Employees", "Names"):
         for row in storage.tables.get_table_client(table).list_entities():
             if "Ids" in row:

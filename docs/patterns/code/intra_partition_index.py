@@ -40,7 +40,7 @@ def main(storage: Storage) -> None:
 
 
 def print_rows(storage: Storage) -> None:
-    """Show what lies in the table, by the SDK's own client."""
+    """Print the stored rows."""
     for row in storage.tables.get_table_client("Employees").list_entities():
         print(f"  {row['PartitionKey']}  {row['RowKey']:<24}  {row['Age']}")
 

@@ -37,9 +37,6 @@ def main(storage: Storage) -> None:
     except EntityChanged as error:
         print(type(error).__name__)
 
-    # -- forget
-    lookup.forget(Department="Sales")
-    print("read again:", lookup.get(Department="Sales")["Manager"])
     # -- end
 
 

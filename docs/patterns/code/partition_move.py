@@ -18,7 +18,6 @@ def main(storage: Storage) -> None:
     with Traffic(storage) as traffic:
         jones = moving.move(jones, Department="Marketing")
     print(jones, "by", len(traffic.requests), "requests")
-    print_rows(storage)
 
     # -- refuse
     employees.insert(JONES | {"LastName": "Smith"})
@@ -26,15 +25,8 @@ def main(storage: Storage) -> None:
         moving.move(jones, Department="Sales")
     except EntityAlreadyExists as error:
         print(error)
-    print_rows(storage)
 
     # -- end
-
-
-def print_rows(storage: Storage) -> None:
-    """Show what lies in the table, by the SDK's own client."""
-    for row in storage.tables.get_table_client("Employees").list_entities():
-        print(f"  {row['PartitionKey']:<9}  {row['RowKey']}  {row['LastName']}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The messages of an employee for each day of a year, which no one entity holds."""
 
 from tablepatterns import Key, Storage, Traffic, WideEntity, connect
-from tablepatterns.errors import EntityChanged
 
 DAYS = [f"Day{day:03d}" for day in range(1, 366)]
 
@@ -28,18 +27,11 @@ def main(storage: Storage) -> None:
         counts.merge({"Employee": "000223"}, {"Day001": 7}, force=True)
     print("a merge of one part:", len(traffic.requests), "request")
 
-    # -- refuse
-    found["Day002"] = 1
-    try:
-        counts.replace(found)
-    except EntityChanged as error:
-        print(type(error).__name__)
-
     # -- end
 
 
 def print_rows(storage: Storage) -> None:
-    """Show what lies in the table, by the SDK's own client."""
+    """Print the stored rows."""
     for row in storage.tables.get_table_client("MessageCounts").list_entities():
         days = sorted(name for name in row if name.startswith("Day"))
         print(f"  {row['PartitionKey']}  {row['RowKey']}  {days[0]} to {days[-1]}")

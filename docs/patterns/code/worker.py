@@ -1,4 +1,4 @@
-"""A worker with two kinds of messages, and one that goes to poison and back."""
+"""A worker with two kinds of messages, and two that go to poison."""
 
 from collections.abc import Mapping
 
@@ -30,15 +30,6 @@ def main(storage: Storage) -> None:
     # -- work
     print(worker.drain())
 
-    # -- poison
-    for message in worker.poisoned("staff"):
-        print(f"{message.error} after {message.deliveries}: {message.text}")
-        print(f"  {message.reason.rpartition(' at ')[0] or message.reason}")
-
-    # -- back
-    departments.add("Marketing")
-    print("sent back:", worker.requeue("staff"))
-    print(worker.drain())
     # -- end
 
 
