@@ -64,7 +64,7 @@ async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity
             result.add("removed", keys_of(old))
         elif new is not None and new_order < old_order:
             result.add("added", keys_of(new))
-        elif old is not None and new is not None and not same_value(old, new, apart_from=_APART_FROM):
+        elif old is not None and new is not None and not _are_same(old, new):
             result.add("changed", keys_of(new))
         else:
             result.equal += 1
@@ -73,6 +73,13 @@ async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity
         if new_order <= old_order:
             new = await anext(second, None)
     return result
+
+
+def _are_same(old: Entity, new: Entity) -> bool:
+    # Nearly all rows are equal, also in the order of their properties, and dicts are compared in a tenth of the time.
+    # An equal value of the same type is stored the same, since the instants of rows that were read are in UTC
+    is_equal = old == new and [*old] == [*new] and [*map(type, old.values())] == [*map(type, new.values())]
+    return is_equal or same_value(old, new, apart_from=_APART_FROM)
 
 
 def _order(row: Entity | None) -> tuple[bool, object]:

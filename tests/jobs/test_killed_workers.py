@@ -1,12 +1,16 @@
-"""Count, delete and collect orphans with processes that are killed at random: the result is that without kills."""
+"""Count, delete and collect orphans with workers that are killed at random: the result is that without kills.
+
+The workers are processes of this machine, or those of a Dask cluster.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -47,24 +51,48 @@ def writing(entities: EntitySet[Any, Any], first: int, **changes: Any) -> Iterat
         thread.join()
 
 
-@contextmanager
-def killing_at_work(seed: int, kills: int) -> Iterator[tuple[list[Any], list[int]]]:
-    """Kill processes once the first range is done, so that they die at work; yield a list for the reports."""
-    reports = list[Any]()
-    with killing(seed, every=0.05, most=kills, workers_of=lambda: child_processes() if reports else ()) as killed:
-        yield reports, killed
+class Cluster(NamedTuple):
+    """Where workers run: what `Workers` needs for it, and the ids of their processes."""
+
+    options: dict[str, Any]
+    processes: Callable[[], Iterable[int]]
+
+    @contextmanager
+    def killing_at_work(self, seed: int, kills: int) -> Iterator[tuple[list[Any], list[int]]]:
+        """Kill workers once the first range is done, so that they die at work; yield a list for the reports."""
+        reports = list[Any]()
+        with killing(seed, every=0.05, most=kills, workers_of=lambda: self.processes() if reports else ()) as killed:
+            yield reports, killed
+
+
+@pytest.fixture(
+    params=[
+        "processes",
+        # Dask leaves sockets and loops to the garbage collector
+        pytest.param("dask", marks=[pytest.mark.dask, pytest.mark.filterwarnings("ignore")]),
+    ]
+)
+def cluster(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    if request.param == "processes":
+        yield Cluster({}, child_processes)
+        return
+    from distributed import Client, LocalCluster
+
+    local = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with local, Client(local) as client:
+        yield Cluster({"executor": client.get_executor}, lambda: client.run(os.getpid).values())
 
 
 @MANY
-def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
+def test_a_count_is_exact_whichever_processes_die(engine: Engine, cluster: Cluster, rows: int, kills: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     expected = count(staff(), sum_of=["EmployeeId"], by_partition=True)
-    with killing_at_work(11, kills) as (reports, killed):
+    with cluster.killing_at_work(11, kills) as (reports, killed):
         report = count(
             staff(),
             sum_of=["EmployeeId"],
             by_partition=True,
-            workers=Workers(2, source=staff, seconds=0.0),
+            workers=Workers(2, source=staff, seconds=0.0, **cluster.options),
             progress=reports.append,
         )
     assert killed
@@ -73,14 +101,16 @@ def test_a_count_is_exact_whichever_processes_die(engine: Engine, rows: int, kil
 
 
 @MANY
-def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
+def test_a_deletion_deletes_what_matches_whichever_processes_die(
+    engine: Engine, cluster: Cluster, rows: int, kills: int
+) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
     # The writer inserts into the same partitions what does not match
-    with writing(staff(), 10_000) as inserted, killing_at_work(12, kills) as (reports, killed):
+    with writing(staff(), 10_000) as inserted, cluster.killing_at_work(12, kills) as (reports, killed):
         deleted = BulkDelete(staff()).delete(
             prop("EmployeeId") < rows - 300,
             allow=QueryClass.TABLE_SCAN,
-            workers=Workers(2, source=staff, seconds=0.0),
+            workers=Workers(2, source=staff, seconds=0.0, **cluster.options),
             progress=reports.append,
         )
     assert killed
@@ -96,7 +126,9 @@ def test_a_deletion_deletes_what_matches_whichever_processes_die(engine: Engine,
 
 
 @pytest.mark.parametrize(("orphans", "kills"), [(40, 1), pytest.param(400, 3, marks=pytest.mark.nightly)])
-def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphans: int, kills: int) -> None:
+def test_only_orphans_are_deleted_whichever_processes_die(
+    engine: Engine, cluster: Cluster, orphans: int, kills: int
+) -> None:
     photo = bytes(200)
     # Processes tell the time by their own clocks, so the blobs and their marks are stored in the past
     engine.clock.set(datetime.now(timezone.utc) - timedelta(days=3))
@@ -109,9 +141,14 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     store = LargePropertyStore(entities)
     assert store.collect_orphans().marked == orphans
     engine.clock.advance(2 * DAY)
-    with writing(pictured_staff(), 10_000, Photo=photo) as inserted, killing_at_work(13, kills) as (reports, killed):
+    with (
+        writing(pictured_staff(), 10_000, Photo=photo) as inserted,
+        cluster.killing_at_work(13, kills) as (reports, killed),
+    ):
         report = store.collect_orphans(
-            grace=timedelta(hours=1), workers=Workers(2, source=pictured_staff), progress=reports.append
+            grace=timedelta(hours=1),
+            workers=Workers(2, source=pictured_staff, **cluster.options),
+            progress=reports.append,
         )
     assert killed
     assert inserted
@@ -124,8 +161,11 @@ def test_only_orphans_are_deleted_whichever_processes_die(engine: Engine, orphan
     assert found.is_clean
 
 
+@pytest.mark.parametrize("cluster", ["processes"], indirect=True)
 @pytest.mark.parametrize(("rows", "kills"), [(200, 1), pytest.param(3_000, 3, marks=pytest.mark.nightly)])
-def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine, rows: int, kills: int) -> None:
+def test_a_move_is_verified_and_repaired_whichever_processes_die(
+    engine: Engine, cluster: Cluster, rows: int, kills: int
+) -> None:
     store_staff(connect(engine), rows)
     move = rekeyed()
     move.copy()
@@ -135,14 +175,14 @@ def test_a_move_is_verified_and_repaired_whichever_processes_die(engine: Engine,
         stale = copies.get(Email=f"{number + 1}@contoso.com", EmployeeId=number + 1)
         copies.merge(stale, {"Age": 99})
     expected = move.verify()
-    with killing_at_work(14, kills) as (reports, killed):
-        share = Workers(2, source=rekeyed, seconds=0.0)
+    with cluster.killing_at_work(14, kills) as (reports, killed):
+        share = Workers(2, source=rekeyed, seconds=0.0, **cluster.options)
         assert move.verify(workers=share, progress=reports.append) == expected
     assert killed
     assert len(expected.differences) == rows // 10
     assert not move.status().is_verified
-    with killing_at_work(15, kills) as (reports, killed):
-        move.repair(workers=Workers(2, source=rekeyed, seconds=0.0), progress=reports.append)
+    with cluster.killing_at_work(15, kills) as (reports, killed):
+        move.repair(workers=Workers(2, source=rekeyed, seconds=0.0, **cluster.options), progress=reports.append)
     assert killed
     # Messages of workers that died are processed once their leases end
     assert move.verify(workers=2).is_clean

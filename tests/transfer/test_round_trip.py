@@ -149,3 +149,30 @@ def test_zstd_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch
         TableTransfer(storage, "Source").export(tmp_path / "export", compression="zstd")
     assert not (tmp_path / "export").exists()
     lines.zstd.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("stored_values", "other_values", "are_same"),
+    [
+        ({"A": 1, "B": 2}, {"A": 1, "B": 2}, True),
+        ({"A": 1, "B": 2}, {"B": 2, "A": 1}, True),
+        ({"A": 1, "B": True}, {"B": 1, "A": True}, False),
+        ({"A": 1}, {"A": 1.0}, False),
+        ({"A": 1}, {"A": Int64(1)}, False),
+        ({"A": float("nan")}, {"A": float("nan")}, True),
+        ({"A": Ticks.parse("2026-01-01T00:00:00.0000001Z")}, {"A": Ticks.parse("2026-01-01T00:00:00.0000002Z")}, False),
+        ({"A": Ticks.parse("2026-01-01T00:00:00.0000001Z")}, {"A": Ticks.parse("2026-01-01T00:00:00Z")}, False),
+    ],
+    ids=str,
+)
+def test_values_that_are_equal_in_python_but_not_when_stored_are_differences(
+    tmp_path: Path, stored_values: dict[str, Any], other_values: dict[str, Any], are_same: bool
+) -> None:
+    storage, keys = connect(), {"PartitionKey": "a", "RowKey": "1"}
+    for name, values in (("Source", stored_values), ("Other", other_values)):
+        table = as_async(storage).table(name)
+        finish(table.create())
+        finish(table.submit(Operation.insert(keys | values)))
+    TableTransfer(storage, "Source").export(tmp_path / "new")
+    differences = TableTransfer(storage, "Other").compare(tmp_path / "new")
+    assert (differences.equal, differences.counts["changed"]) == ((1, 0) if are_same else (0, 1))
