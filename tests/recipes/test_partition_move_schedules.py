@@ -8,7 +8,7 @@ import pytest
 
 from support.guarantees import explore_guarantee
 from tablepatterns import Entity, EntitySet, Key, PartitionMove
-from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost
+from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes import partition_move
 from tablepatterns.recipes.partition_move import Relocation
@@ -187,7 +187,8 @@ def test_an_entity_that_is_deleted_after_a_second_call_stays_deleted(bound: dict
 @pytest.mark.guarantee(RECIPE, "an entity is in one place, after a lost response")
 @pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
 def test_the_entity_is_in_one_place_after_a_lost_response(make: Any) -> None:
-    explored(make, lost_responses=1, preemptions=0)
+    # Another writer may have deleted the row whose response was lost
+    explored(make, lost_responses=1, preemptions=0, expected=(*REFUSED, OutcomeUnknown))
 
 
 # -- what must not work, or the explorer would see nothing

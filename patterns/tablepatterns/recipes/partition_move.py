@@ -118,6 +118,7 @@ class PartitionMove(Pattern[Account_co], Generic[Account_co, E]):
         :raises EntityChanged: it changed since it was read; nothing was written
         :raises EntityNotFound: it does not exist any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
+        :raises OutcomeUnknown: a response was lost, and the entity was moved or deleted since
         """
         moving_entity, changes = self._moving(entity, fields_of(key, fields))
         route = self._route(moving_entity, changes)
