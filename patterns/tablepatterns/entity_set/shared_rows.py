@@ -73,8 +73,7 @@ def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
 def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
     size = entity_size(*keys, properties)
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
-        rule = "the entities that it lists fill a row (1 MiB)"
-        raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, hint)
+        raise LimitExceeded(f"{name} {keys}, in bytes", size, "the entities that it lists fill a row (1 MiB)", hint)
 
 
 class Pending:
@@ -231,8 +230,7 @@ class SharedRows(Derived):
             values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
         row = layout.format(with_dates(layout, key, values) if DATE in layout.formats.values() else values)
         if layout.overlaps(key) and self.may_be_primary(row, key):
-            rule = "a primary row may have these keys"
-            raise BadKey(self.name, row, rule, "give the rows their own RowKey prefix")
+            raise BadKey(self.name, row, "a primary row may have these keys", "give the rows their own RowKey prefix")
         return [row]
 
     def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
