@@ -303,15 +303,15 @@ class Totals(SharedRows):
 
     @abstractmethod
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the row of an entity's group, and what the entity adds to it: 1, and each of its numbers."""
+        """Return the row of an entity's group, and what it adds: 1, and each number; BadProperty if one is not whole."""
 
     @abstractmethod
     def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals in a row, the count first; a missing row or property is 0."""
+        """Return the totals in a row, the count first, 0 if missing; DerivedDataMismatch if one is not a whole number."""
 
     @abstractmethod
     def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
-        """Return totals, given with the count first, as properties."""
+        """Return totals, given with the count first, as properties; LimitExceeded if a sum is beyond 64 bits."""
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)
