@@ -11,8 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tablepatterns.edm import Ticks
 
-from .digest import digest_of, text_of, value_of
-from .history import NO_HISTORY, History, Learner, Place, Strand
+from .digest import NO_HISTORY, History, Learner, Place, Strand, digest_of, text_of, value_of
 from .request_points import Call, Completion, Point, ResponseOrError, Sleep, advance
 from .shared_objects import SharedObjects
 from .sync_actor import SyncActor

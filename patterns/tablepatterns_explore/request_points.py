@@ -26,7 +26,7 @@ from tablepatterns_engine.http.message import Request, Response
 from tablepatterns_engine.http.multipart import InnerRequest, read_parts, read_requests
 from tablepatterns_engine.transport import AioEngineResponse, EngineResponse
 
-from .history import Strand
+from .digest import Strand
 
 _ENTITY: Final = re.compile(r"(?P<table>\w+)\(PartitionKey='(?P<partition>.*)',\s*RowKey='(?P<row>.*)'\)", re.DOTALL)
 _TABLE_ENTRY: Final = re.compile(r"Tables\('(?P<table>\w+)'\)")

@@ -33,8 +33,7 @@ from tablepatterns_engine.ledger import Ledger, Record
 from tablepatterns_engine.transport import AioEngineTransport, EngineTransport
 
 from .choice import Chance
-from .digest import Stamps
-from .history import Learner
+from .digest import Learner, Stamps
 from .request_points import Call, Completion, Crashed, Point, Sleep, advance
 from .snapshot import Saved, Snapshots
 from .sync_actor import reject_thread, running_actor

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from support.queue_workers import message
 from tablepatterns import connect
 from tablepatterns.cli.main import main
-from tablepatterns.messages.stop_signal import stop_on_signals
+from tablepatterns.recipes.worker import stop_on_signals
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.serving import serving
 

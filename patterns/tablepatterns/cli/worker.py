@@ -15,9 +15,8 @@ from ..errors import BadInput
 from ..figures import counted
 from ..limits import MAX_MESSAGES_PER_GET
 from ..messages.poison import PoisonMessage
-from ..messages.stop_signal import stop_on_signals
 from ..recipe import bound_async
-from ..recipes.worker import Worker
+from ..recipes.worker import Worker, stop_on_signals
 from . import check_not_stopped
 from .declared import load, run
 from .output import DryRun, PrintableFormatter, Result, Yes, command, confirm, new_app

@@ -447,23 +447,5 @@ def has_fields(key: Key, fields: Fields) -> bool:
     return None not in map(fields.get, key.fields)
 
 
-def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
-    """Return the writes that keep an entity's copy consistent with a change.
-
-    A new copy is an insert, not an upsert, so that two entities cannot share a row. Existing copies are written with
-    any ETag: the row that the caller read guards the transaction.
-    """
-    old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
-    new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
-    if old and new and keys_of(old) == keys_of(new):
-        if old == new and same_value(old, new):
-            return []
-        if change.merged is not None:
-            return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
-        return [Operation.replace(new, ANY)]
-    deletes = [Operation.delete(*keys_of(old), ANY)] if old else []
-    return deletes + ([Operation.insert(new)] if new else [])
-
-
 def keys_of(row: Mapping[str, Any]) -> Keys:
     return row["PartitionKey"], row["RowKey"]

@@ -100,8 +100,7 @@ class ModelLayer(SetHooks[M]):
         self._check_select(select)
         if isinstance(via, Index) and via.include is not None:
             rule = f"its rows have only some of the fields of a {self.adapter.model.name}"
-            hint = "include all fields in the index, or use without_model().find(...)"
-            raise BadInput("index", via.name, rule, hint)
+            raise BadInput("index", via.name, rule, "include all fields in the index, or use without_model().find(...)")
         stored_filter = None if where is None else self.adapter.model.filter(where)
         return Selection(self._stored_key(fields, via), via, stored_filter, allow, None, retry_for)
 

@@ -73,8 +73,7 @@ def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
 def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
     size = entity_size(*keys, properties)
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
-        rule = "the entities that it lists fill a row (1 MiB)"
-        raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, hint)
+        raise LimitExceeded(f"{name} {keys}, in bytes", size, "the entities that it lists fill a row (1 MiB)", hint)
 
 
 class Pending:
@@ -231,8 +230,7 @@ class SharedRows(Derived):
             values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
         row = layout.format(with_dates(layout, key, values) if DATE in layout.formats.values() else values)
         if layout.overlaps(key) and self.may_be_primary(row, key):
-            rule = "a primary row may have these keys"
-            raise BadKey(self.name, row, rule, "give the rows their own RowKey prefix")
+            raise BadKey(self.name, row, "a primary row may have these keys", "give the rows their own RowKey prefix")
         return [row]
 
     def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
@@ -305,15 +303,15 @@ class Totals(SharedRows):
 
     @abstractmethod
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the row of an entity's group, and what the entity adds to it: 1, and each of its numbers."""
+        """Return the row of an entity's group, and what it adds: 1 and its numbers; BadProperty if one is not whole."""
 
     @abstractmethod
     def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals in a row, the count first; a missing row or property is 0."""
+        """Return the totals in a row, the count first, 0 if missing; DerivedDataMismatch if one is not whole."""
 
     @abstractmethod
     def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
-        """Return totals, given with the count first, as properties."""
+        """Return totals, given with the count first, as properties; LimitExceeded if a sum is beyond 64 bits."""
 
     async def stored_totals(self, store: Any, fields: Fields) -> Fields:
         rows = await self._stored_rows(store, self.layout, fields, self.properties)

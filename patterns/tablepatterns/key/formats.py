@@ -173,8 +173,7 @@ class TickCount(Format):
 
     def write(self, value: object) -> str:
         if not isinstance(value, (datetime, Ticks)):
-            rule = f"it must be a datetime or Ticks, not {type(value).__name__}"
-            raise self.refusal(value, rule, "convert it")
+            raise self.refusal(value, f"it must be a datetime or Ticks, not {type(value).__name__}", "convert it")
         ticks = instant_of(_aware(self, value)) if isinstance(value, datetime) else value
         if not 0 <= ticks <= Ticks.MAX:
             raise self.refusal(int(ticks), "it is outside the years 1 to 9999", "use another instant")

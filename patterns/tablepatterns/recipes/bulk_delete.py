@@ -101,8 +101,7 @@ class BulkDelete(Pattern[Account_co]):
         call = partial(_delete, where=own_where, key=key_fields, allow=allow, retry_for=retry_for)
         condition, key_fields = self._as_stored(own_where, key_fields)
         if condition is None and not key_fields:
-            rule = "it needs a filter or key fields"
-            raise BadInput("where", where, rule, "to delete everything, delete the table")
+            raise BadInput("where", where, "it needs a filter or key fields", "to delete everything, delete the table")
         rows, matching = derived_rows(self.entity_set), rows_filter(self.entity_set, condition, key_fields, allow)
 
         async def delete_page(page: TablePage) -> Deleted:

@@ -62,8 +62,7 @@ class KeyScope:
         for end in ("first", "last"):
             partition, row = getattr(self, f"{end}_partition"), getattr(self, f"{end}_row")
             if row is not None and partition is None:
-                rule = "a range of rows needs its partition"
-                raise BadInput(f"{end}_row", row, rule, f"give {end}_partition too")
+                raise BadInput(f"{end}_row", row, "a range of rows needs its partition", f"give {end}_partition too")
             for name, value in ((f"{end}_partition", partition), (f"{end}_row", row)):
                 if value == "":
                     # The SDK omits an empty bound, so the signature would cover the whole table

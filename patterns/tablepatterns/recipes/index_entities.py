@@ -107,7 +107,6 @@ class IndexEntity(Lists):
         return self.rows_of(self.layout(key), key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the lists that the entity joins or leaves."""
         old, new = (self.keys(change.key, side) if side else [] for side in (change.old, change.new))
         return [] if old == new else [*old, *new]
 
@@ -122,7 +121,6 @@ class IndexEntity(Lists):
         return self._list_operation(keys, row, entries)
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys that a row lists; None if the row is of another kind."""
         keys = keys_of(row)
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
         return list(self.key_list.entries(row)) if is_one else None

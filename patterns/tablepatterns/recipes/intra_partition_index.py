@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Generic
 
 from ..argument_types import checked
-from ..entity_set.derived import Change, Index, copy_operations
+from ..entity import same_value
+from ..entity_set.derived import Change, Index, keys_of
 from ..entity_set.placement import RowReader
 from ..errors import BadDesign
 from ..key import K, Key
-from ..sdk.operation import Operation
+from ..sdk.operation import ANY, Operation
 
 
 class IntraPartitionIndex(Index, Generic[K]):
@@ -63,4 +64,16 @@ class IntraPartitionIndex(Index, Generic[K]):
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")
 
     async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
-        return copy_operations(self.shape(change.key), change)
+        # A new copy is an insert, not an upsert, so that two entities cannot share a row. Existing copies are written
+        # with any ETag: the row that the caller read guards the transaction
+        shape = self.shape(change.key)
+        old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
+        new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
+        if old and new and keys_of(old) == keys_of(new):
+            if old == new and same_value(old, new):
+                return []
+            if change.merged is not None:
+                return [Operation.merge(shape.part(change, new), ANY, becomes=new)]
+            return [Operation.replace(new, ANY)]
+        deletes = [Operation.delete(*keys_of(old), ANY)] if old else []
+        return deletes + ([Operation.insert(new)] if new else [])

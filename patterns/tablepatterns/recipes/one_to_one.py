@@ -93,8 +93,7 @@ class OneToOne(Pattern[Account_co]):
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             partner_key = tuple(entity.get(name) for name in names)
             if partner_key not in ((None, None), partner):
-                rule = f"it has another partner, {partner_key}"
-                raise BadInput("entity", entity.key, rule, "unlink those two first")
+                raise BadInput("entity", entity.key, f"it has another partner, {partner_key}", "unlink those two first")
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             entity.update(zip(names, partner, strict=True))
         await self._write(first, second, retry_for)

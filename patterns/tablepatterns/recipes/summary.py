@@ -111,10 +111,6 @@ class Summary(Totals):
         return list(self._parts(change))
 
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the group of an entity, and what it adds: 1, and each of the numbers.
-
-        :raises BadProperty: a value is not a whole number
-        """
         if fields is None:
             return {}
         return {
@@ -153,10 +149,6 @@ class Summary(Totals):
         return list(self.key_list.entries(row)) if self.key_list.is_in(row) else None
 
     def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
-        """Return totals, the count first, as properties.
-
-        :raises LimitExceeded: a sum is beyond 64 bits
-        """
         properties: dict[str, Any] = {self.count: totals[0]} if self.count else {}
         for name, total in zip(self.sums.values(), totals[1:], strict=True):
             if not INT64_MIN <= total <= INT64_MAX:
@@ -165,10 +157,6 @@ class Summary(Totals):
         return properties
 
     def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals in a row, the count first; a missing total is 0.
-
-        :raises DerivedDataMismatch: a total is not a whole number
-        """
         names = [self.count, *self.sums.values()]
         values = [(row or {}).get(name, 0) if name else 0 for name in names]
         for name, value in zip(names, values, strict=True):

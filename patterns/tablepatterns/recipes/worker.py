@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import inspect
 import logging
+import signal
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from .. import limits
-from ..argument_types import checked, is_async
+from ..argument_types import check_has_run, checked, is_async
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..jobs.walk import WalkReport
 from ..messages.delivery import Delivery, Handler, Observer, Outcome, ServedQueue, Settings, log
 from ..messages.lease import Envelope, ExternalLease
 from ..messages.poison import PoisonMessage, Reason
-from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
 from ..recipe import Account_co, Pattern, bound_async, elapsed, is_sync, recipe, runs_in_turn
 from ..sdk.call import CONNECTION_LOST
 from ..sdk.queue import Message
@@ -27,6 +28,53 @@ from ..sdk.queue import Message
 _FIRST_WAIT: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504})
+
+
+ShouldStop: TypeAlias = Callable[[], bool]
+"""Returns whether to stop; `threading.Event().is_set` is one."""
+
+
+class StopSignal:
+    """Whether the queues of a worker should stop: the caller asked for it, or one of them failed."""
+
+    def __init__(self, should_stop: ShouldStop) -> None:
+        self._should_stop = should_stop
+        self._is_set = False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def __call__(self) -> bool:
+        if self._is_set:
+            return True
+        answer = self._should_stop()
+        check_has_run("stopping", answer)
+        return answer
+
+
+@contextmanager
+def stop_on_signals() -> Generator[ShouldStop, None, None]:
+    """Return a function that is true after the first SIGINT or SIGTERM; the second has its previous effect."""
+    if threading.current_thread() is not threading.main_thread():
+        rule = "without it the worker stops on signals, which only the main thread receives"
+        raise BadInput("stopping", None, rule, "pass a function, such as threading.Event().is_set")
+    signal_received = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(*_: object) -> None:
+        signal_received.set()
+        restore()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield signal_received.is_set
+    finally:
+        restore()
 
 
 class QueueHandler(Handler, Protocol):
@@ -282,8 +330,7 @@ class Worker(Pattern[Account_co]):
 
     def _of(self, queue: str) -> ServedQueue:
         if queue not in self._served:
-            rule = f"this worker polls {', '.join(self._served)}"
-            raise BadInput("queue", queue, rule, "pass one of them")
+            raise BadInput("queue", queue, f"this worker polls {', '.join(self._served)}", "pass one of them")
         return self._served[queue]
 
     async def _once(self, stop: StopSignal) -> Report:

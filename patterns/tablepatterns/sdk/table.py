@@ -98,8 +98,7 @@ class Table:
             if isinstance(error, HttpResponseError) and (error.status_code not in (400, 404) or not code_of(error)):
                 raise_classified(error)
             # The documentation does not agree on which of the two the service returns for a reserved name
-            rule = "the service rejects the name"
-            raise BadTableName("table name", self.name, rule, "choose another") from error
+            raise BadTableName("table name", self.name, "the service rejects the name", "choose another") from error
         return True
 
     async def _created(self) -> None:

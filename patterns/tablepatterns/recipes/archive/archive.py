@@ -354,8 +354,7 @@ class Move:
             raise BadDesign("target", self.destination.name, rule, "use another table or key")
         may_replace = self.overwrites or copied.is_placeholder or snapshot.is_placeholder
         if not may_replace and encoded(self.keys, copied.properties) != encoded(self.keys, snapshot.properties):
-            text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
-            raise EntityAlreadyExists(text)
+            raise EntityAlreadyExists(f"{self.destination.name} has another entity {self.keys}; delete one of the two")
         # A row that holds only totals must not overwrite the entity it is a placeholder for
         snapshot_to_keep = copied if snapshot.is_placeholder else snapshot
         if not await self.destination.replace(self.keys, copied, snapshot_to_keep.properties):

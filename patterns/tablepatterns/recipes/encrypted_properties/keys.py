@@ -161,10 +161,6 @@ class KeyRing:
         key_list = list(keys) if isinstance(keys, Sequence) else [keys]
         if not key_list:
             raise BadDesign("keys", key_list, "there are none", "pass at least one key")
-        for key in key_list:
-            if not isinstance(key, KeyEncryptionKey):
-                rule = "it lacks wrap_key, unwrap_key, get_kid or get_key_wrap_algorithm"
-                raise BadDesign("key", type(key).__name__, rule, "pass a LocalKey, a VaultKey, or one of your own")
         self._keys = {key.get_kid(): key for key in key_list}
         if len(self._keys) < len(key_list):
             raise BadDesign("keys", list(self._keys), "two keys have the same id", "use a different id for each")

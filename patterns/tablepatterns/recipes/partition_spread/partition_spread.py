@@ -390,16 +390,14 @@ class _Bucket:
 
     def __init__(self, read: Callable[[str | None], Awaitable[Page[Entity]]]) -> None:
         self._read = read
-        self._token: str | None = None
-        self._has_started = False
+        self._token: str | None = ""
+        """Continues after the last page; empty before the first one, None at the end."""
         self._entities: deque[Entity] = deque()
 
     async def following(self) -> Entity | None:
         """Return the next entity; None at the end. Cost: 1 transaction per page, none for an entity that was read."""
-        while not self._entities:
-            if self._has_started and self._token is None:
-                return None
-            page = await self._read(self._token)
-            self._has_started, self._token = True, page.token
+        while not self._entities and self._token is not None:
+            page = await self._read(self._token or None)
+            self._token = page.token
             self._entities.extend(page.items)
-        return self._entities.popleft()
+        return self._entities.popleft() if self._entities else None
