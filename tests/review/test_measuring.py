@@ -203,6 +203,11 @@ def test_row_keys_combined_by_or_search_the_partition() -> None:
     assert found.how == f"query({text})"
 
 
+def test_partitions_combined_by_or_search_the_table() -> None:
+    found = asked(filter="PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b' and RowKey eq '2'")
+    assert (found.query_class, found.examined, found.returned) == (QueryClass.TABLE_SCAN, COUNT, 2)
+
+
 def test_what_is_encrypted_is_looked_at_by_the_caller() -> None:
     sealed = EncryptedProperties(["Email"], keys=LocalKey("test", bytes(32)))
     found = took(staff([Query("by e-mail", {"Department": "=", "Email": "="})], mappings=[sealed]))
