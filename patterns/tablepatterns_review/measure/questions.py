@@ -97,7 +97,8 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
     query = way.query
     # For an empty set, a spare entity
     about = (sample.stored or sample.spare)[question.about]
-    select = query.select or None
+    # The rows of an index that are completed from their entities have to tell the keys of these
+    select = None if way.completes else query.select or None
     if query.filter is not None:
         fixed = {comparison for comparison, _ in mistakes_of(declared_set, query.filter)}
         sent = filled(parse(query.filter), declared_set.key, about, sample, fixed)
