@@ -372,6 +372,42 @@ def test_a_timestamp_that_updates_change_is_not_the_time_of_a_period() -> None:
     assert deleted.better.startswith("Store when each entity was inserted.")
 
 
+LOG = """
+name = "Log"
+
+[[set]]
+name = "Entries"
+key = { partition = "{Source}_{Day:%Y-%m-%d}", row = "{EntryId:uuid}" }
+count = 30_000_000
+retention = { days = 90 }
+
+[set.fields]
+Source = { distinct = 40, size = 8 }
+Day = { type = "datetime", order = "rising", distinct = 90 }
+EntryId = { type = "guid" }
+
+[[set.query]]
+name = "entry"
+known = { Source = "=", Day = "=", EntryId = "=" }
+rate = 1
+
+[[set.write]]
+name = "log"
+operation = "insert"
+rate = 3.86
+"""
+
+
+def test_a_table_of_a_period_is_chosen_by_an_instant_and_not_by_a_date() -> None:
+    timed = LOG.replace("[[set.query]]", 'At = { type = "datetime", order = "rising" }\n\n[[set.query]]')
+    _, change = change_of(timed, "delete-by-entity")
+    assert change is not None
+    assert change.settings["at"] == "At"
+    deleted, change = change_of(LOG, "delete-by-entity")
+    assert change is None
+    assert deleted.better.startswith("Use a table per day, week or month (PeriodTables), and drop expired tables")
+
+
 def test_the_effect_of_a_change_is_not_hidden_by_the_scans_of_others() -> None:
     busy = DEVICES.replace('known = { UserId = "=" }\nrate = 250', 'known = { Platform = "=" }\nrate = 5')
     busy += '[[set.query]]\nname = "device"\nknown = { App = "=", Token = "=" }\nrate = 100_000\n'

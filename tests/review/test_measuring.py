@@ -196,11 +196,23 @@ def test_an_index_that_lacks_what_is_wanted_costs_a_second_read() -> None:
     assert (whole.requests, part.requests) == (2, 1)
 
 
+def test_an_index_in_other_partitions_that_lacks_what_is_selected_costs_a_second_read() -> None:
+    narrow = InterPartitionIndex(Key("age_{Age:03d}", "{EmployeeId:06d}"), include=["LastName"])
+    lacking, holding = (asked({"Age": "="}, narrow, select=select) for select in (["Email", "Age"], ["LastName"]))
+    assert (holding.requests, holding.examined) == (1, holding.returned)
+    assert lacking.requests == 1 + holding.returned > 2
+
+
 def test_row_keys_combined_by_or_search_the_partition() -> None:
     text = "PartitionKey eq 'Sales' and (RowKey eq 'a' or RowKey eq 'b' or RowKey eq 'c')"
     found = asked(filter=text)
     assert figures(found) == (QueryClass.PARTITION_SCAN, 1, IN_DEPARTMENT, 3)
     assert found.how == f"query({text})"
+
+
+def test_partitions_combined_by_or_search_the_table() -> None:
+    found = asked(filter="PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b' and RowKey eq '2'")
+    assert (found.query_class, found.examined, found.returned) == (QueryClass.TABLE_SCAN, COUNT, 2)
 
 
 def test_what_is_encrypted_is_looked_at_by_the_caller() -> None:

@@ -22,7 +22,7 @@ from tablepatterns.recipes.summary import Summary
 
 from ..design.derived_arguments import rebuilt
 from ..design.distribution import values_of
-from ..design.key_parts import key_text, pieces_of, pieces_of_key
+from ..design.key_parts import dates_of, key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..design.writes import inserted_at
 from ..kinds import kind_of
@@ -223,6 +223,9 @@ def _not_spread(target: Target) -> Iterator[Change]:
 def _by_period(target: Target) -> Iterator[Change]:
     declared_set, at = target.declared, inserted_at(target.declared)
     if at is None or declared_set.retention is None or not kind_of(declared_set).shares_tables:
+        return
+    if at in dates_of(declared_set.key):
+        # The table of an entity is that of an instant
         return
     days = declared_set.retention.days
     period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"

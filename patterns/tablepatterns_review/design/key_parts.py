@@ -51,6 +51,11 @@ def pieces_of_key(key: Key) -> Sequence[Piece]:
     return (*pieces_of(key.partition_template), *pieces_of(key.row_template))
 
 
+def dates_of(key: Key) -> set[str]:
+    """Return the fields that a key writes as a date, which is no instant."""
+    return {piece.name for piece in pieces_of_key(key) if piece.name and "%" in piece.spec and span_of(piece)[0] >= DAY}
+
+
 def key_text(key: Key) -> str:
     return f"({key.partition_template}, {key.row_template})"
 

@@ -8,6 +8,7 @@ from typing import Final
 from tablepatterns.entity_set.derived import Derived
 
 from .distribution import Zipf, coincidence_of, names_one
+from .key_parts import dates_of
 from .model import DAY, YEAR, YEAR_DAYS, ArchivePolicy, DeclaredSet, Design, Moves, Query, Write, WriteOperation
 
 
@@ -38,13 +39,17 @@ def moves_away(declared_set: DeclaredSet, write: Write) -> bool:
 
 
 def inserted_at(declared_set: DeclaredSet) -> str | None:
-    """Return the field with the time at which an entity was inserted: a timestamp that rises, and never changes."""
+    """Return the field with the time at which an entity was inserted: a timestamp that rises, and never changes.
+
+    That is an instant, if there is one, and not a date.
+    """
     key, updates = declared_set.key.fields, [write for write in declared_set.writes if write.operation == "update"]
+    times = list[str]()
     for name, field in declared_set.shape.fields.items():
         is_changed = any(name in write.changes or (not write.changes and name not in key) for write in updates)
         if field.type == "datetime" and field.order == "rising" and not is_changed:
-            return name
-    return None
+            times.append(name)
+    return min(times, key=dates_of(declared_set.key).__contains__, default=None)
 
 
 def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
 
@@ -97,7 +97,8 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Q
     query = way.query
     # For an empty set, a spare entity
     about = (sample.stored or sample.spare)[question.about]
-    select = query.select or None
+    # The rows of an index that are completed from their entities have to tell the keys of these
+    select = None if way.completes else query.select or None
     if query.filter is not None:
         fixed = {comparison for comparison, _ in mistakes_of(declared_set, query.filter)}
         sent = filled(parse(query.filter), declared_set.key, about, sample, fixed)
@@ -168,23 +169,28 @@ def filled(
 ) -> Filter:
     """Return a declared filter with values of the sample.
 
-    `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition. A
-    lower and an upper bound contain a tenth of the sample's values.
+    `eq` and `ne` compare with the entity's value, a further RowKey with that of the next entity in the partition, and
+    another PartitionKey with the next partition. A lower and an upper bound contain a tenth of the sample's values.
 
     :param fixed: the comparisons that are sent as they are
     """
-    partition = [row for row in sample.stored if all(row[name] == about[name] for name in key.partition_fields)]
-    start = next((number for number, row in enumerate(partition) if row is about), 0)
-    turned = [*partition[start:], *partition[:start]] or [about]
-    return _Filling(key, turned, sample.stored, fixed).fill(expression)
+    start = next((number for number, row in enumerate(sample.stored) if row is about), 0)
+    partitions: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in [*sample.stored[start:], *sample.stored[:start]] or [about]:
+        partitions.setdefault(tuple(row[name] for name in key.partition_fields), []).append(row)
+    return _Filling(key, list(partitions.values()), sample.stored, fixed).fill(expression)
 
 
 @dataclass
 class _Filling:
     key: Key
-    partition: Sequence[Mapping[str, Any]]
+    partitions: Sequence[Sequence[Mapping[str, Any]]]
     stored: Sequence[Mapping[str, Any]]
     fixed: Collection[Comparison]
+    partition_keys: list[object] = field(default_factory=list[object])
+    """The PartitionKeys that the declared filter has compared so far, each once."""
+    current: int = 0
+    """The partition of the next RowKey."""
     rows: int = 0
     """The number of compared RowKeys so far."""
 
@@ -204,11 +210,16 @@ class _Filling:
 
     def _value(self, comparison: Comparison) -> Any:
         is_row = comparison.name == "RowKey"
+        if comparison.name == "PartitionKey" and comparison.operator == "eq":
+            if comparison.value not in self.partition_keys:
+                self.partition_keys.append(comparison.value)
+            self.current = self.partition_keys.index(comparison.value) % len(self.partitions)
+        partition = self.partitions[self.current]
         if comparison.operator in ("eq", "ne"):
-            at = self.rows % len(self.partition) if is_row else 0
+            at = self.rows % len(partition) if is_row else 0
             self.rows += is_row
-            return self._of(comparison.name, self.partition[at])
-        of = self.partition if is_row else self.stored
+            return self._of(comparison.name, partition[at])
+        of = partition if is_row else self.stored
         values = sorted(value for row in of if (value := self._of(comparison.name, row)) is not None)
         middle = 0.45 if comparison.operator in ("gt", "ge") else 0.55
         return values[min(len(values) - 1, int(middle * len(values)))] if values else None

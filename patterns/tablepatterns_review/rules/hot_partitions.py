@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
@@ -10,6 +11,8 @@ from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import number, of_target, often, plural, share, time_of_day
 from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
 
+from ..capacity.hot_partitions import partitions_of
+from ..capacity.partitions import shares
 from ..design.distribution import Zipf, busiest_share, names_one, values_in
 from ..design.model import DeclaredSet, Write
 from ..design.writes import retries_at, touches
@@ -26,9 +29,8 @@ _MOST: Final = 0.5
 _SMALL: Final = 1000
 """The number of entities that fit on one page, so that readers can cache them all."""
 
-
-_WRITERS: Final = 4
 _TOGETHER: Final = 10.0
+"""The writes of one process to one partition in a second from which they can share transactions."""
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -58,12 +60,14 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
-    if heat.follows_time and not is_spread:
+    at_a_time = math.prod(dimension.values.count for dimension in partitions_of(declared_set).dimensions)
+    if heat.follows_time and not is_spread and at_a_time <= _FEW:
+        words["places"] = "one partition" if at_a_time == 1 else plural(at_a_time, "partition")
         words["calls"] = "all inserts" if cause.kind == "insert" else "all inserts and the calls for new entities"
         words["even"] = "" if cause.kind == "insert" else " If those calls use all periods alike, declare skew = 0."
         if not _is_log(context, declared_set):
             return RULES["prepend-append"].finding(severity, declared_set, **words)
-        better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {_cooled(heat)}."
+        better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets{_cooled(heat)}."
         return RULES["prepend-append"].finding(severity, declared_set, better=better, pattern="blob_log", **words)
     if not key.partition_fields and not is_spread:
         if not is_read or shape.count > _SMALL:
@@ -76,7 +80,9 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
         return RULES["few-partitions"].finding(severity, declared_set, **words)
     if not is_read:
         return RULES["hot-partition"].finding(severity, declared_set, **words)
-    better = f"Cache what is read most, or store copies in several partitions: {_cooled(heat)}."
+    better = (
+        f"Cache what is read most, or store copies in several partitions{_cooled(heat) if heat.buckets > 1 else ''}."
+    )
     return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
 
 
@@ -116,7 +122,9 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
 
 
 def _cooled(heat: TableLoad) -> str:
-    return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
+    if heat.buckets == 1:
+        return ", which does not help the reads, since each of them reads every bucket"
+    return f": with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
 def _account(context: RuleContext) -> Iterator[Finding]:
@@ -140,11 +148,14 @@ def _account(context: RuleContext) -> Iterator[Finding]:
 
 def _single_writes(done: Measured[Write]) -> Iterator[Finding]:
     write = done.access
-    if done.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
+    if done.is_implied or write.atomic_with or write.operation == "update":
         return
-    busiest = busiest_share(done.of.shape, done.of.key.partition_fields) / kind_of(done.of).buckets(done.of)
+    partitions = partitions_of(done.of)
+    is_new_each_time = partitions.clock is not None and partitions.clock.seconds is None
+    # Of periods of time, all inserts use the current one
+    busiest = max(part.of for _, part in shares(partitions, "new" if write.operation == "insert" else "entity", None))
     writer_rate = write.rate / write.writers * busiest
-    if writer_rate < _TOGETHER:
+    if is_new_each_time or writer_rate < _TOGETHER:
         return
     at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, done.written), writer_rate)
     saved = write.rate * (1 - 1 / at_once)

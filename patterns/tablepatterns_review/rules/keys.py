@@ -136,11 +136,14 @@ def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]
     combination, unless many would occur twice. Persons often have the same names.
     """
     shape = declared_set.shape
-    of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name] or names
-    if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in of_row):
+    of_row = [piece.name for piece in pieces_of(declared_set.key.row_template) if piece.name]
+    numbering = of_row or names
+    if shape.count <= 1 or not names or any(_identifies(shape.fields.get(name, Field()), name) for name in numbering):
         return
     pairs, combinations = pairs_alike(shape, names), math.prod(values_of(shape, name).count for name in names)
-    is_relation = len(names) > len(of_row) and (len(names) == 2 or not any(map(_OF_PERSONS.search, names)))
+    is_pair = len(of_row) == 1 and len(names) == 2
+    is_of_persons = any(map(_OF_PERSONS.search, names))
+    is_relation = is_pair or (len(names) > max(1, len(of_row)) and not is_of_persons)
     serious, warning = (_CERTAIN, _CERTAIN) if is_relation else (_POSSIBLE, _RARE)
     severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
     # If there is about one entity for each combination of values, the combinations are not random

@@ -7,7 +7,7 @@ from typing import Final
 
 from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
-from tablepatterns.filters import QueryClass, classify, parse, point_keys
+from tablepatterns.filters import QueryClass, classify, comparisons, parse, point_keys
 
 from ..design.model import DeclaredSet, Query
 from ..kinds import kind_of
@@ -100,10 +100,16 @@ def _reads(query: Measured[Query]) -> str:
 
 def _scan(context: RuleContext, query: Measured[Query], severity: Severity) -> Finding:
     text, words = query.access.filter, {"reads": _reads(query)}
-    keys = point_keys(parse(text)) if text is not None and " or " in text else None
-    if keys:
-        queries, results = counted(len(keys), "point query"), counted(len(keys), "entity")
-        return RULES["or-of-keys"].finding(severity, query, queries=queries, results=results, **words)
+    if text is not None and " or " in text:
+        keys = point_keys(parse(text))
+        partitions = {term.value for term in comparisons(parse(text)) if term.name == "PartitionKey"}
+        if keys:
+            words["queries"] = counted(len(keys), "point query")
+            how = f" (get_many), which read at most {counted(len(keys), 'entity')}"
+            return RULES["or-of-keys"].finding(severity, query, how=how, **words)
+        if len(partitions) > 1:
+            words["queries"] = f"{counted(len(partitions), 'query')}, one for each PartitionKey,"
+            return RULES["or-of-keys"].finding(severity, query, how="", **words)
     fields = tuple(unindexed(query))
     encrypted = [name for name in fields if name in query.of.encrypted()]
     if encrypted:
@@ -138,7 +144,7 @@ def _scan(context: RuleContext, query: Measured[Query], severity: Severity) -> F
 def _client_sort(query: Measured[Query], severity: Severity) -> Finding:
     order, fields = query.access.order or "", query.of.shape.fields
     field = order.removeprefix("-")
-    words = {"reads": _reads(query), "take": str(query.access.take), "field": field}
+    words = {"reads": _reads(query), "field": field}
     kind = fields[field].type if field in fields else "datetime"
     is_time = kind == "datetime"
     if order.startswith("-") and is_time and partition_known(query):

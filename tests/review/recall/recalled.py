@@ -34,6 +34,7 @@ KINDS = (
     "held_out_9",
     "held_out_10",
     "held_out_11",
+    "held_out_12",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

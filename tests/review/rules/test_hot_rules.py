@@ -36,6 +36,14 @@ class TestAHotPartition:
         assert "300% of its target, and exceeds it from 12:00 on" in one.says
         assert "with 4 buckets, the busiest handles 1,500 entities a second" in one.better
 
+    def test_that_reads_keep_hot_is_not_to_be_spread(self) -> None:
+        heat = replace(hot("Employees", 6000), buckets=1, spread_peak=6000.0)
+        page = asked(EMPLOYEES, Query("page", {"Department": "="}, take=90, rate=60), QueryClass.RANGE, examined=90.0)
+        (read,) = found(page, heats=[heat])
+        assert read.better == "Cache what is read most, or store copies in several partitions."
+        (written,) = found(done(EMPLOYEES, HIRE), heats=[heat])
+        assert "which does not help the reads, since each of them reads every bucket." in written.better
+
     @pytest.mark.parametrize(("peak", "words"), [(2000, "100% of its target"), (1900, "95% of its target")])
     def test_is_reported_by_its_share_of_the_target(self, peak: float, words: str) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", peak)])
@@ -63,16 +71,23 @@ class TestAHotPartition:
             ("{Source}_{EntryId:uuid}", "{At:%Y-%m-%dT%H}", False),
             ("{Source}_{At:%Y-%m-%dT%H}", "{EntryId:uuid}", False),
             ("{At:%Y-%m-%d}_{Source}", "{EntryId:uuid}", False),
+            ("{Level}_{At:%Y-%m-%dT%H}", "{EntryId:uuid}", True),
+            ("{Tenant}_{At:%Y-%m-%dT%H}", "{EntryId:uuid}", False),
         ],
     )
     def test_of_time_alone_is_prepend_append(self, partition: str, row: str, is_flagged: bool) -> None:
         log = EntitySet(connect(), "Log", Key(partition, row))
         fields = {"At": Field("datetime", order="rising"), "EntryId": Field("guid"), "Source": Field(distinct=10_000)}
+        fields |= {"Level": Field(distinct=2), "Tenant": Field(distinct=200, skew=1.8)}
         writes = [Write("log", "insert", rate=5_000, writers=50)]
         shape = Shape("Entry", 1_000_000, fields, growth=5_000 * 31_557_600)
         declared = declare_set(log, shape=shape, writes=writes, retention=Retention(30, "entity"))
         _, reviewed = without_advice(Design("Log", (declared,)), PriceTable.default(), Measurements())
-        assert ("prepend-append" in {finding.rule for finding in reviewed.findings}) is is_flagged
+        rules = {finding.rule: finding.says for finding in reviewed.findings}
+        assert ("prepend-append" in rules) is is_flagged
+        assert ("2 partitions at a time" in rules.get("prepend-append", "")) is ("Level" in partition)
+        # The largest of many tenants takes half of what is written at a time
+        assert ("hot-partition" in rules) is ("Tenant" in partition)
 
     @pytest.mark.parametrize(
         ("partition", "skew", "rate", "is_flagged"),

@@ -281,6 +281,14 @@ def test_text_that_may_contain_a_slash_is_escaped_in_a_key(title: str) -> None:
         assert reported(found(sets=[own])) == expected
 
 
+@pytest.mark.parametrize(("key", "expected"), [("{User}_{Friend}", []), ("{FirstName}_{LastName}", [Severity.WARNING])])
+def test_a_pair_of_references_occurs_once_in_a_partition_key_too(key: str, expected: list[Severity]) -> None:
+    """Two users match once; two people can have one name."""
+    users = Field(distinct=12_000_000)
+    own = made(Key(key, "match"), count=300_000_000, User=users, Friend=users, FirstName=users, LastName=users)
+    assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
 @pytest.mark.parametrize(("row", "expected"), [("{User}", []), ("{First}_{Last}", [Severity.SERIOUS])])
 def test_a_pair_of_references_occurs_once_and_a_name_does_not(row: str, expected: list[Severity]) -> None:
     """A user stars a repository once; two people of a company can have one name."""

@@ -210,6 +210,17 @@ class TestAFilter:
         assert one.rule == "or-of-keys"
         assert "2 point queries" in one.better
 
+    def test_of_partitions_joined_by_or_is_reported_as_such(self) -> None:
+        text = "(PartitionKey eq 'Sales' or PartitionKey eq 'Legal' or PartitionKey eq 'IT') and Age eq 30"
+        query = Query("three departments", filter=text, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=90))
+        assert (one.rule, one.better) == ("or-of-keys", "Send 3 queries, one for each PartitionKey, in parallel.")
+
+    def test_of_one_partition_or_something_else_is_a_scan(self) -> None:
+        query = Query("some", filter="PartitionKey eq 'Sales' or Age eq 30", rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=90))
+        assert one.rule == "table-scan"
+
     def test_of_a_value_in_a_known_partition_misses_an_index_there(self) -> None:
         query = Query("by age", filter="PartitionKey eq 'Sales' and Age eq 30", rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))

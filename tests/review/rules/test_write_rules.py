@@ -134,11 +134,28 @@ class TestSingleWrites:
 
     @pytest.mark.parametrize(
         ("rate", "writers", "expected"),
-        [(100, 1, [Severity.WARNING]), (50, 1, [Severity.NOTE]), (40, 2, [Severity.NOTE]), (39, 2, []), (400, 5, [])],
+        [(100, 1, [Severity.WARNING]), (50, 1, [Severity.NOTE]), (40, 2, [Severity.NOTE]), (39, 2, []), (99, 5, []), (400, 5, [Severity.WARNING])],
     )
     def test_could_be_one_transaction(self, rate: float, writers: int, expected: list[Severity]) -> None:
         write = Write("load", "insert", rate=rate, writers=writers)
         assert [each.severity for each in found(done(self.FEED, write))] == expected
+
+    @pytest.mark.parametrize(
+        ("partition", "expected"),
+        [
+            ("{At:%Y-%m-%d}", ["single-writes"]),
+            ("{Source}_{At:%Y-%m-%dT%H}", ["single-writes"]),
+            # Each entity has its own partition
+            ("{At:ticks}", []),
+            ("{Source}_{RowId:uuid}", []),
+        ],
+    )
+    def test_of_the_current_day_or_hour_share_its_partition(self, partition: str, expected: list[str]) -> None:
+        fields = {**self.FEED.shape.fields, "At": Field("datetime", order="rising")}
+        key = Key(partition, "row" if "RowId" in partition else "{RowId:uuid}")
+        feed = replace(self.FEED, key=key, shape=replace(self.FEED.shape, fields=fields))
+        findings = found(done(feed, Write("load", "insert", rate=400, writers=2)))
+        assert [finding.rule for finding in findings if finding.rule == "single-writes"] == expected
 
 
 class TestDeletes:
