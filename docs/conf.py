@@ -51,6 +51,8 @@ autodoc_inherit_docstrings = False
 default_role = "py:obj"
 add_module_names = False
 python_use_unqualified_type_names = True
+# Quotation marks and ellipses, but no dashes: "--fix" is an option
+smartquotes_action = "qe"
 highlight_language = "text"
 
 html_theme = "furo"

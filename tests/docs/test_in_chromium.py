@@ -282,6 +282,18 @@ def test_the_front_page_plays_a_crash_without_python(site: str, browser: Browser
     page.close()
 
 
+def test_a_story_is_printed_in_light_colors(site: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}playground.html")
+    event = page.locator(".tp-frame:visible .tp-event").first
+    colors: dict[str, object] = {}
+    for media, scheme in (("screen", "light"), ("screen", "dark"), ("print", "dark")):
+        page.emulate_media(media=media, color_scheme=scheme)
+        colors[f"{media}, {scheme}"] = event.evaluate("event => getComputedStyle(event).backgroundColor")
+    assert colors["print, dark"] == colors["screen, light"] != colors["screen, dark"]
+    page.close()
+
+
 @pytest.fixture(scope="module")
 def playground(site: str, browser: BrowserContext) -> Page:
     """A page with the playground in the state of the story: to load Python takes longer than all that follows."""
