@@ -33,5 +33,5 @@ def test_a_list_of_costs_has_each_call_and_converts_what_is_not_of_a_table() -> 
     assert "- `insert`: 4 table + 2 queue = 26 (unique)" in lines
     assert "- `find`: 1 table" in lines
     every = page_on_costs.list_of(all_budgets())
-    assert "- EntitySet `insert`: 3 table (the first of a table, which it makes)" in every.splitlines()
-    assert every.count("`insert`") == sum(row.call == "insert" for row in all_budgets())
+    assert "- `EntitySet.insert`: 3 table (the first of a table, which it makes)" in every.splitlines()
+    assert every.count(".insert`") == sum(row.call == "insert" for row in all_budgets())

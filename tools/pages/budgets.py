@@ -58,8 +58,8 @@ def list_of(rows: Iterable[Budget], *, unnamed: str = "") -> str:
     for row in rows:
         equal = "" if is_in_tables(row) else f" = {row.cost.table_operations():,.0f}"
         case = f" ({row.when})" if row.when else ""
-        call = f"`{row.call}`" if " " not in row.call else row.call
-        calls[f"{row.cost.by_service}{equal}{case}"].append(call if row.recipe == unnamed else f"{row.recipe} {call}")
+        call = row.call if row.recipe == unnamed else f"{row.recipe}.{row.call}"
+        calls[f"{row.cost.by_service}{equal}{case}"].append(call if " " in call else f"`{call}`")
     return "\n".join(f"- {', '.join(names)}: {cost}" for cost, names in calls.items())
 
 

@@ -164,7 +164,7 @@ class Page:
         """Yield the rows of the budgets."""
         rows = [row for name in recipes or self.entry.classes for row in all_budgets() if row.recipe == name]
         if rows:
-            converted = "" if all(map(budgets.is_in_tables, rows)) else " = table operations"
+            converted = "" if all(map(budgets.is_in_tables, rows)) else " (= cost in table operations)"
             yield f"[Storage transactions](/costs.md#what-each-call-costs){converted}:"
             yield budgets.list_of(rows, unnamed=self.entry.classes[0])
 
