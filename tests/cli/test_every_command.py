@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import datetime, timedelta, timezone
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,6 +21,7 @@ from hypothesis import strategies as st
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from tablepatterns import cli
 from tablepatterns.cli.main import main
 from tablepatterns.cli.output import console, printable
 from tablepatterns.jobs import backfill
@@ -109,6 +115,9 @@ name = "Staff"
 name = "Employees"
 key = {partition = "{Department}", row = "{EmployeeId:06d}"}
 count = 10
+[set.fields]
+Department = { size = 10 }
+EmployeeId = { type = "int32" }
 """
 
 
@@ -145,7 +154,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     del sys.modules[name]
 
 
-def run(app: Any, command: str, *options: str) -> Result:
+def words_of(app: Any, command: str) -> list[str]:
     places = {"{app}": app.__name__, "{account}": f"memory://{app.__name__}", "{filter}": f"{WORSE} eq", "{sp}": " "}
     places |= {"{saved}": "saved", "{folder}": uuid4().hex}
     words = []
@@ -153,7 +162,11 @@ def run(app: Any, command: str, *options: str) -> Result:
         for place, value in places.items():
             word = word.replace(place, value)
         words.append(app.worker.poisoned(app.worker.queues[0])[0].id if word == "{poison}" else word)
-    return CliRunner().invoke(main, [*words, *options])
+    return words
+
+
+def run(app: Any, command: str, *options: str) -> Result:
+    return CliRunner().invoke(main, [*words_of(app, command), *options])
 
 
 def state_of(app: Any) -> dict[str, Any]:
@@ -249,8 +262,6 @@ def test_text_of_any_kind_is_printable(text: str) -> None:
 
 @given(st.text(max_size=20))
 def test_a_console_escapes_whatever_is_printed_in_any_renderable(text: str) -> None:
-    from io import StringIO
-
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -338,3 +349,105 @@ def test_rows_that_do_not_fit_are_all_reported(module: Any) -> None:
     assert [each["row"] for each in json.loads(run(module, "check {app}:employees --json").stdout)["misfits"]] == [
         [HOSTILE, HOSTILE]
     ]
+
+
+def run_to(stream: Any, app: Any, command: str, *options: str) -> int:
+    """Run a command whose standard output is a file; return its exit status."""
+    own, sys.stdout = sys.stdout, stream
+    try:
+        main([*words_of(app, command), *options], prog_name="tablepatterns")
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    finally:
+        sys.stdout = own
+    raise AssertionError(command)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /dev/full")
+def test_output_that_cannot_be_written_ends_every_command_with_one_line_and_a_status_of_its_own(
+    module: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # With --json, each command prints its result or its error to standard output
+    for command in ("--version", "--help", "", *(f"{command} --json" for command in (*READING, *CHANGING))):
+        options = CHANGING.get(command.removesuffix(" --json"), ())
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            assert run_to(full, module, command, *options) == 3, command
+        assert capfd.readouterr().err.endswith("Error: the output cannot be written: No space left on device\n"), (
+            command
+        )
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "w", encoding="utf-8") as closed:
+            assert run_to(closed, module, command, *options) == 141, command
+        assert "rror" not in capfd.readouterr().err, command
+
+
+WALKS = ("verify", "check", "count", "repair", "backfill", "migrate", "rotate", "collect-orphans", "bulk-delete")
+WALKS_OF_MOVES = ("rekey copy", "rekey verify", "rekey repair")
+
+
+def run_interrupted(calls: int, *words: str) -> tuple[int, str]:
+    """Run a command that gets SIGINT once it has called so many functions; return its status and standard error."""
+    left, errors = calls, StringIO()
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal left
+        left -= event == "call"
+        if not left:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    with redirect_stdout(StringIO()), redirect_stderr(errors):
+        sys.setprofile(count)
+        try:
+            main(words, prog_name="tablepatterns")
+        except SystemExit as ended:
+            return int(ended.code or 0), errors.getvalue()
+        finally:
+            sys.setprofile(None)
+    raise AssertionError(words)
+
+
+@pytest.fixture
+def as_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Handle signals as the process of a command does."""
+    monkeypatch.setattr(cli, "_received", [])
+    monkeypatch.setattr(sys, "unraisablehook", cli.repeat_dropped_interrupt)
+    own = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, own)
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 22))])
+@pytest.mark.usefixtures("as_process")
+def test_ctrl_c_at_any_moment_ends_every_command_without_a_traceback_and_it_is_continued(
+    module: Any, tmp_path: Path, seed: int
+) -> None:
+    chance, interrupted, resumed = random.Random(seed), 0, 0
+    table = module.storage.tables.get_table_client("Employees")
+    # It ends a migration with an error
+    table.delete_entity({"PartitionKey": f"empid_{HOSTILE}", "RowKey": "id_000009"})
+    for command in (*READING, *CHANGING):
+        # Pages of one row, so that some are done
+        is_walk = command.startswith((*WALKS, *WALKS_OF_MOVES))
+        options = [*CHANGING.get(command, ()), *(["--max-per-second", "0.1"] if is_walk else [])]
+        words = words_of(module, command)
+        signal.signal(signal.SIGINT, cli.stop)
+        status, errors = run_interrupted(int(10 ** chance.uniform(2 + is_walk, 4.3)), *words, *options)
+        cli._received.clear()
+        assert "Traceback" not in errors, command
+        if status != 130:
+            assert status in (0, 1, 2), (command, errors)
+            continue
+        interrupted += 1
+        for file in tmp_path.glob("*.resume.json"):
+            assert f"continue with --resume {file.name}" in errors, command
+            options += ["--resume", file.name]
+            resumed += 1
+        again = CliRunner().invoke(main, [*words, *options])
+        # A wrong filter, an export that was done, and steps of a move that are not due
+        is_rejected = command.startswith(("explain", "export", "rekey"))
+        assert again.exit_code in (0, 1) or is_rejected, (command, again.output)
+        assert not list(tmp_path.glob("*.resume.json")), command
+    assert interrupted > 10
+    assert resumed or seed > 1

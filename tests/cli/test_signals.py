@@ -210,3 +210,23 @@ app()
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
     assert (result.returncode, result.stdout) == (130, "")
     assert result.stderr == "Interrupted: the command ended before it was done\n"
+
+
+def test_ctrl_c_is_sent_again_where_python_drops_its_exception() -> None:
+    code = """
+import sys
+sys.argv = ["tablepatterns", "verify"]
+import signal, time, tablepatterns.cli
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Dropping:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+Dropping()
+print("still runs", flush=True)
+try:
+    time.sleep(20)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.stdout, ended.stderr) == ("still runs\ninterrupted\n", "")

@@ -9,6 +9,7 @@ import sys
 INTERRUPTED = 130
 TERMINATED = 143
 _UNTIL_STOPPED = ("worker", "serve")
+_MOMENT = 0.01
 
 
 class Stopped(SystemExit):
@@ -32,6 +33,18 @@ def check_not_stopped() -> None:
         raise Stopped(0 if is_served else INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 
+def repeat_dropped_interrupt(dropped: sys.UnraisableHookArgs) -> None:
+    """Send Ctrl+C again where Python has dropped its exception, such as in a generator that is deleted."""
+    if dropped.exc_type is KeyboardInterrupt:
+        from threading import Timer
+
+        again = Timer(_MOMENT, signal.raise_signal, [signal.SIGINT])
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(dropped)
+
+
 def _is_command() -> bool:
     """Whether this process runs the command, and not a program that only imports it."""
     program = sys.argv[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
@@ -42,3 +55,4 @@ def _is_command() -> bool:
 if _is_command():
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
+    sys.unraisablehook = repeat_dropped_interrupt

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from .output import Result, command, console, new_app
+from .output import Result, checked_output, command, console, new_app
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
@@ -53,6 +53,10 @@ class _Commands(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name) for name in _MODULES}
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        with checked_output():
+            return super().main(*args, **settings)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _MODULES:

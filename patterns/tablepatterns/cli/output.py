@@ -8,13 +8,15 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO
+from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO, TypeVar, cast
 
 import typer
 from azure.core.exceptions import AzureError
@@ -27,11 +29,16 @@ from ..errors import BadInput, TablePatternsError, message_of
 from . import INTERRUPTED, Stopped, check_not_stopped, stop
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 FAILED: Final = 1
 """The exit status if something was found, the service failed, or the user did not agree."""
 WRONG_USE: Final = 2
 """The exit status for a wrong argument."""
+NOT_PRINTED: Final = 3
+"""The exit status if the output cannot be written, such as to a full disk."""
+_PIPE_CLOSED: Final = 141
+"""The exit status if the reader of the output ends before it has read all of it, as of programs that SIGPIPE ends."""
 _PIPED_WIDTH: Final = 100
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; nothing is changed.")]
@@ -96,6 +103,51 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record), "\n")
 
 
+class _CheckedStream:
+    """A standard stream that ends the command where it cannot be written, and keeps the error."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._call(self._stream.write, text)
+
+    def flush(self) -> None:
+        self._call(self._stream.flush)
+
+    def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except OSError as error:
+            self.error = error
+            raise typer.Exit(NOT_PRINTED) from error
+
+
+@contextmanager
+def checked_output() -> Generator[None, None, None]:
+    """End a command with a status of its own if its output cannot be written; a closed pipe is not an error."""
+    own = sys.stdout, sys.stderr
+    streams = _CheckedStream(sys.stdout), _CheckedStream(sys.stderr)
+    sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = own
+        for stream in streams:
+            if stream.error is not None:
+                with suppress(OSError):
+                    # What is still in the buffer would fail again when the process ends
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+                if isinstance(stream.error, BrokenPipeError):
+                    sys.exit(_PIPE_CLOSED)
+                print(f"Error: the output cannot be written: {stream.error.strerror}", file=sys.stderr)
+                sys.exit(NOT_PRINTED)
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command reports.
@@ -150,15 +202,20 @@ def command(
         @wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> None:
             as_json = bool(kwargs.get("as_json") if takes_json else kwargs.pop("as_json", False))
-            if signal.getsignal(signal.SIGINT) is stop:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+            is_own_process = signal.getsignal(signal.SIGINT) is stop
             try:
+                if is_own_process:
+                    # An error that can be caught, to say what was done; before and after that, the process just ends
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
                 check_not_stopped()
                 result = function(*args, **kwargs)
             except (KeyboardInterrupt, Stopped, Interrupted) as error:
                 _fail_interrupted(error, as_json)
             except (AzureError, EOFError, ModuleNotFoundError, NotConfirmed, OSError) as error:
                 fail(error, WRONG_USE if isinstance(error, BadInput) else FAILED, as_json=as_json)
+            finally:
+                if is_own_process:
+                    signal.signal(signal.SIGINT, stop)
             if result is not None:
                 result.print(as_json=as_json)
                 raise typer.Exit(result.status)
