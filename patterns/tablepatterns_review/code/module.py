@@ -55,6 +55,22 @@ def _has_model(declared_set: DeclaredSet) -> bool:
     ) and all(set(derived.reads).issubset(names) for derived in declared_set.derived)
 
 
+def _models(sets: Iterable[DeclaredSet], names: Names) -> dict[str, str]:
+    """Return the class of each set that has a model; an archive has that of the set whose entities it takes."""
+    active_sets = {of.archive.to: of for of in sets if of.archive is not None and of.archive.to is not None}
+    classes: dict[object, str] = {}
+    models: dict[str, str] = {}
+    for declared_set in filter(_has_model, sets):
+        entity = active_sets.get(declared_set.name, declared_set).shape.entity
+        fields = entity, *_model_types(declared_set).items()
+        classes[fields] = models[declared_set.name] = classes.get(fields) or names.new(camel(entity))
+    for archive, active_set in active_sets.items():
+        if models.get(archive) != models.get(active_set.name):
+            # Without a model, the archive reads every entity
+            models.pop(archive, None)
+    return models
+
+
 def render(template: str, **values: object) -> str:
     # Texts of the design are literals, so nothing is escaped
     return environment(__name__).get_template(template).render(values, imports=_IMPORTS)
@@ -68,7 +84,7 @@ class Module:
         names = Names([*_OWN, *re.findall(r"\w+", _IMPORTS)])
         sets = design.sets
         self.sets = {of.name: names.new(snake(of.name)) for of in sets}
-        self.models = {of.name: names.new(camel(of.shape.entity)) for of in sets if _has_model(of)}
+        self.models = _models(sets, names)
         self.keys = {of.name: names.new(f"{self.sets[of.name]}_key".upper()) for of in sets}
         self.derived = {
             (of.name, number): names.new(f"{self.sets[of.name]}_{snake(_name_of(of, via))}".upper())
