@@ -303,11 +303,11 @@ class Totals(SharedRows):
 
     @abstractmethod
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the row of an entity's group, and what it adds: 1, and each number; BadProperty if one is not whole."""
+        """Return an entity's group row, and what it adds: 1, and each number; BadProperty if one is not whole."""
 
     @abstractmethod
     def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals in a row, the count first, 0 if missing; DerivedDataMismatch if one is not a whole number."""
+        """Return the totals in a row, the count first, 0 if missing; DerivedDataMismatch if one is not whole."""
 
     @abstractmethod
     def as_properties(self, totals: Sequence[int]) -> dict[str, Any]:
