@@ -96,7 +96,7 @@ class Cost:
         return figures.counted(round(self.table_operations(prices)), "table operation")
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Cost(*(count + other_count for count, other_count in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def by_service(self) -> str:

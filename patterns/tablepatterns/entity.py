@@ -107,10 +107,10 @@ class Entity(dict[str, Any]):
 
     def copy(self) -> Entity:
         """Return a copy with the same properties, keys and ETag."""
-        copied = Entity(self)
-        identify(copied, self)
-        copied._reading = self._reading
-        return copied
+        entity = Entity(self)
+        identify(entity, self)
+        entity._reading = self._reading
+        return entity
 
     def __or__(self, changes: Mapping[str, Any]) -> Entity:  # type: ignore[override]
         """Return a copy with changes, which can be written back like this one."""
@@ -191,16 +191,16 @@ Modify = Callable[[Entity], Mapping[str, Any] | None]
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    returned: object = change(entity)
-    if returned is None or returned is entity:
+    result: object = change(entity)
+    if result is None or result is entity:
         return
-    if isinstance(returned, Coroutine):
-        returned.close()
-    if not isinstance(returned, Mapping):
+    if isinstance(result, Coroutine):
+        result.close()
+    if not isinstance(result, Mapping):
         rule = "it returns all fields of the entity as a mapping, or changes the entity in place and returns None"
         hint = "return None or a mapping, from a function without async"
-        raise BadInput("change", type(returned).__name__, rule, hint)
-    fields = dict(cast("Mapping[str, Any]", returned))
+        raise BadInput("change", type(result).__name__, rule, hint)
+    fields = dict(cast("Mapping[str, Any]", result))
     entity.clear()
     entity.update(fields)
 

@@ -131,8 +131,8 @@ def _group_rows(rows: Sequence[Entity], prefixes: Sequence[Collection[str]], div
     groups: defaultdict[object, list[Row]] = defaultdict(list)
     for row in rows:
         partition, row_key = divide(row["PartitionKey"], prefixes[0]), divide(row["RowKey"], prefixes[1])
-        same = tuple(tuple(kind or (text,) for kind, text in pieces) for pieces in (partition, row_key))
-        groups[same].append((row, partition, row_key))
+        group_key = tuple(tuple(kind or (text,) for kind, text in pieces) for pieces in (partition, row_key))
+        groups[group_key].append((row, partition, row_key))
     return list(groups.values())
 
 

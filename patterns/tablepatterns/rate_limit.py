@@ -53,10 +53,10 @@ class Pace:
         now = elapsed(self._account)
         with self._lock:
             first = now if self._next is None else max(now, self._next)
-            mine = first + self._interval * (count - 1)
-            self._next = mine + self._interval
-        if mine > now:
-            await self._account.sleep((mine - now).total_seconds())
+            own_turn = first + self._interval * (count - 1)
+            self._next = own_turn + self._interval
+        if own_turn > now:
+            await self._account.sleep((own_turn - now).total_seconds())
 
 
 class Pool:

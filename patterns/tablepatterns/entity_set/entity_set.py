@@ -510,14 +510,14 @@ class EntitySet(SetCalls[Account_co, E, K]):
 
         Values that are equal but of different types, such as 1 and 1.0, may format as different keys.
         """
-        same = True
+        is_same = True
         for name in self.key.fields:
             before, after = old.get(name), new.get(name)
-            same = same and before is after
+            is_same = is_same and before is after
             if not is_equal(before, after):
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
                 raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
-        return same
+        return is_same
 
     async def _overwrite_row(
         self, fields: dict[str, Any], merged_names: frozenset[str] | None, retry_for: float, etag: str | None

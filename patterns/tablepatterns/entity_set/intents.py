@@ -202,11 +202,11 @@ class Intents:
         # One intent may name several entities, only one of which can have the key
         is_reserved_now = is_reserved(row, intent if is_own else None, self._account.now())
         if is_own and is_reserved_now:
-            raise _changing(taker)
+            raise _key_reserved(taker)
         if not is_own and (is_reserved_now or await self.rows.is_claimed(index, keys, row)):
             for giver in givers:
                 if is_reserved_now or not self.rows.wants(index, keys, await self.rows.primary(giver)):
-                    raise _changing(giver)
+                    raise _key_reserved(giver)
             raise DuplicateIndexValue(duplicate(index, self.rows.key, keys))
 
     async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
@@ -454,6 +454,6 @@ def _logging_failure(sent_intent: SentIntent) -> Generator[None, None, None]:
         )
 
 
-def _changing(row: Keys) -> EntityChanged:
+def _key_reserved(row: Keys) -> EntityChanged:
     hint = "try again, once that write is finished or its intent is processed"
     return EntityChanged(f"another writer has reserved a unique key for the entity {row}; {hint}")

@@ -125,12 +125,12 @@ class SeveralModels(SingleModel[M]):
         mark = entity[self.type_property]
         match = _TYPE.fullmatch(mark) if isinstance(mark, str) else None
         model = None if match is None else self._by_name.get(match[1])
-        stated = f"{self.type_property} {mark!r}"
+        mark_text = f"{self.type_property} {mark!r}"
         if match is None or model is None:
-            text = f"the entity {entity.key} has the {stated}, which is not one of {', '.join(self._by_name)}"
+            text = f"the entity {entity.key} has the {mark_text}, which is not one of {', '.join(self._by_name)}"
             raise UnrecognizedEntity(f"{text}; declare the class, or update the program", entity.key)
         version = int(match[2] or 1)
-        _check_version(model, version, entity, stated)
+        _check_version(model, version, entity, mark_text)
         return model, version
 
     def _unmarked(self, entity: Entity) -> Model[M]:

@@ -235,17 +235,17 @@ class _Instances(WrappedItems[Any]):
 
 def _apply_change(instance: Any, change: Callable[[Any], Any]) -> Any:
     """Call the caller's function on an instance; return the instance that it changed or returned."""
-    returned = change(instance)
-    if returned is None:
+    result = change(instance)
+    if result is None:
         return instance
-    if not isinstance(returned, type(instance)):
+    if not isinstance(result, type(instance)):
         rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(instance).__name__}, from a function without async"
-        if iscoroutine(returned):
+        if iscoroutine(result):
             # So that Python does not warn that it is not awaited
-            returned.close()
-        raise BadInput("change", type(returned).__name__, rule, hint)
-    return returned
+            result.close()
+        raise BadInput("change", type(result).__name__, rule, hint)
+    return result
 
 
 def as_declared(

@@ -303,7 +303,7 @@ class Totals(SharedRows):
 
     @abstractmethod
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the row of an entity's group, and what it adds: 1 and its numbers; BadProperty if one is not whole."""
+        """Return an entity's group row, and what it adds: 1, and each number; BadProperty if one is not whole."""
 
     @abstractmethod
     def totals_in(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:

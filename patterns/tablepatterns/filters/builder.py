@@ -160,5 +160,5 @@ def prefix_end(prefix: str) -> str | None:
     if not stem:
         return None
     # The surrogate pairs lie between U+D7FF and U+E000
-    following = {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(stem[-1]) or chr(ord(stem[-1]) + 1)
-    return stem[:-1] + following
+    next_character = {"\ud7ff": "\U00010000", "\U0010ffff": "\ue000"}.get(stem[-1]) or chr(ord(stem[-1]) + 1)
+    return stem[:-1] + next_character

@@ -76,14 +76,14 @@ class Field:
         if end < 0:
             raise ValueError(f"{tail!r} is missing")
         value = form.read(text[start:end])
-        following = end + len(tail)
+        next_start = end + len(tail)
         if form.reads_exactly:
-            is_ours = following <= len(text) and text.startswith(tail, end)
+            is_ours = next_start <= len(text) and text.startswith(tail, end)
         else:
-            is_ours = self.write(value) == text[start:following]
+            is_ours = self.write(value) == text[start:next_start]
         if not is_ours:
             raise ValueError(f"{text[start:]!r} is not a valid {self.name}")
-        return value, following
+        return value, next_start
 
     def add_to(self, language: Automaton) -> None:
         """Add the texts of the field, with its tail, to those that a template can write."""

@@ -64,13 +64,13 @@ def trace(error: BaseException) -> str:
     """Return the traceback of an error and its causes, without the texts of exceptions."""
     lines: list[str] = []
     error_ids: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in error_ids:
-        error_ids.add(id(following))
-        frames = extract_tb(following.__traceback__)
-        lines.append(type(following).__name__)
+    chained_error: BaseException | None = error
+    while chained_error is not None and id(chained_error) not in error_ids:
+        error_ids.add(id(chained_error))
+        frames = extract_tb(chained_error.__traceback__)
+        lines.append(type(chained_error).__name__)
         lines += [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
-        following = following.__cause__ or following.__context__
+        chained_error = chained_error.__cause__ or chained_error.__context__
     return "\n".join(lines)
 
 

@@ -228,17 +228,17 @@ class Model(Generic[M]):
     def _next_version(self, entity: Entity, number: int, upgrade: Upgrade, fields: dict[str, Any]) -> dict[str, Any]:
         who = f"the upgrade of {self.name} from version {number} to {number + 1}"
         try:
-            returned: object = upgrade(fields)
+            result: object = upgrade(fields)
         except Exception as error:  # noqa: BLE001 - an upgrade may raise anything
             reason = "" if self._secret else f": {_short(message_of(error))}"
             text = f"{who} raised {type(error).__name__} for the entity {entity.key}{reason}; correct the upgrade"
             raise UnrecognizedEntity(text, entity.key) from (None if self._secret else error)
-        if isinstance(returned, Coroutine):
-            returned.close()
-        if not isinstance(returned, Mapping):
-            text = f"{who} returned {type(returned).__name__} for the entity {entity.key}; return all its fields"
+        if isinstance(result, Coroutine):
+            result.close()
+        if not isinstance(result, Mapping):
+            text = f"{who} returned {type(result).__name__} for the entity {entity.key}; return all its fields"
             raise UnrecognizedEntity(text, entity.key)
-        return dict(cast("Mapping[str, Any]", returned))
+        return dict(cast("Mapping[str, Any]", result))
 
     def check_key(self, place: str, key: Key, *, has_entities: bool) -> None:
         """Reject a key of derived rows that does not hold the values of its fields in their order.

@@ -320,10 +320,10 @@ class LiteralCodec(Codec):
         self.in_keys = inner.in_keys
 
     def encode(self, value: object) -> object:
-        encoded = self._inner.encode(value)
-        if encoded not in self._values:
+        stored_value = self._inner.encode(value)
+        if stored_value not in self._values:
             raise self.mismatch(value, "use one of them, or add it to the type")
-        return encoded
+        return stored_value
 
 
 class TimeCodec(Codec):

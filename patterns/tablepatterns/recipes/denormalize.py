@@ -215,8 +215,8 @@ class FilledCopies(LookedUpFields):
         if row is None:
             text = f"{self._copies.name}: the entity {new} does not exist. Nothing was written; insert it first."
             raise ReferenceNotFound(text)
-        copied = self._copies.copied(primary_layout(self._source).entity(row))
-        return self._with(change, copied), [] if self._copies.is_eventual else [unchanged(new, row)]
+        copies = self._copies.copied(primary_layout(self._source).entity(row))
+        return self._with(change, copies), [] if self._copies.is_eventual else [unchanged(new, row)]
 
     def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""

@@ -200,10 +200,10 @@ def _awaited(entities: EntitySet[Any]) -> EntitySet[Account]:
 def _check_sets(sets: tuple[EntitySet[Any, Any], ...]) -> None:
     if not sets:
         raise BadDesign("sets", (), "there are none", "pass the set of each type")
-    for one, another in combinations(sets, 2):
-        if one.account is not another.account or one.table.name.lower() != another.table.name.lower():
+    for one, other in combinations(sets, 2):
+        if one.account is not other.account or one.table.name.lower() != other.table.name.lower():
             rule = f"another set is on {one.table.name!r}, and all must be on one table of one account"
-            raise BadDesign("sets", another.table.name, rule, "read the sets of other tables by themselves")
-        if one.key == another.key:
+            raise BadDesign("sets", other.table.name, rule, "read the sets of other tables by themselves")
+        if one.key == other.key:
             rule = "two sets have this key, so their entities cannot be distinguished"
             raise BadDesign("sets", one.key.row_template, rule, "use one set, with model=OneOf(...)")

@@ -175,12 +175,12 @@ class Transport(RequestsTransport):  # type: ignore[misc]
         # Only the new requests of azure-core have a content
         body: Any = getattr(request, "content", _NO_CONTENT)
         body = body.encode() if isinstance(body, str) else body
-        sent = request.headers
-        headers = {name: value for name, value in self._default_headers if name not in sent}
-        headers.update(sent)
-        # The SDK's own class of responses is needed for a multipart response
-        is_multipart = str(sent.get("Content-Type")).startswith("multipart/")
-        is_framed = "Transfer-Encoding" in sent or ("Content-Length" in sent and "Content-Length" not in headers)
+        fields = request.headers
+        headers = {name: value for name, value in self._default_headers if name not in fields}
+        headers.update(fields)
+        # The SDK's fields class of responses is needed for a multipart response
+        is_multipart = str(fields.get("Content-Type")).startswith("multipart/")
+        is_framed = "Transfer-Encoding" in fields or ("Content-Length" in fields and "Content-Length" not in headers)
         if not (body is None or isinstance(body, bytes)) or is_multipart or is_framed:
             return None
         if body:

@@ -137,8 +137,8 @@ def entities_json(entities: Sequence[Mapping[str, Any]]) -> list[str]:
     for names_and_types, positions in alike.items():
         layout = _layout(names_and_types, entities[positions[0]])
         columns = zip(*[entities[position].values() for position in positions], strict=True)
-        encoded = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
-        for position, values in zip(positions, zip(*encoded, strict=True), strict=True):
+        encoded_columns = [map(encode, column) for encode, column in zip(layout.encoders, columns, strict=True)]
+        for position, values in zip(positions, zip(*encoded_columns, strict=True), strict=True):
             texts[position] = layout.template % values
     return texts
 
@@ -160,9 +160,9 @@ def _layout_of(entity: Mapping[str, Any]) -> _Layout:
         if kind is None:
             raise NotEncodable(type(value).__name__)
         quoted = encode_basestring_ascii(name)
-        stated = f', {quoted[:-1]}@odata.type": "{kind.edm}"' if kind.is_stated else ""
+        type_text = f', {quoted[:-1]}@odata.type": "{kind.edm}"' if kind.is_stated else ""
         encoders.append(kind.to_json)
-        pieces.append(quoted.replace("%", "%%") + ": %s" + stated.replace("%", "%%"))
+        pieces.append(quoted.replace("%", "%%") + ": %s" + type_text.replace("%", "%%"))
     return _Layout("{" + ", ".join(pieces) + "}", tuple(encoders))
 
 

@@ -58,7 +58,7 @@ class RequestAttempt:
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
         self._headers: Mapping[str, str] = {}
         self._answer: Any = None
-        self._named: tuple[RequestPurpose, Explanation | None] | None = None
+        self._purpose_and_plan: tuple[RequestPurpose, Explanation | None] | None = None
         self._place: tuple[str | None, str | None] = (None, None)
         self.bytes_in = 0
         # Bodies are not kept: they hold values of properties
@@ -104,7 +104,7 @@ class RequestAttempt:
     def request(self, fallback: Site | None) -> Request:
         """Return the recorded request, with the fallback if its line of code is not known."""
         self._read_body()
-        purpose, plan = self._named or self._read()
+        purpose, plan = self._purpose_and_plan or self._read()
         query_class = None if plan is None else plan.query_class
         if purpose.operation == "QueryEntity":
             query_class = QueryClass.POINT
@@ -134,9 +134,9 @@ class RequestAttempt:
         table, partition = purpose.resource or self._place[0], purpose.partition
         if partition is None:
             partition = self._place[1] if plan is None else plan.searched.partition
-        self._named = purpose._replace(resource=table, partition=partition, filter=None), plan
+        self._purpose_and_plan = purpose._replace(resource=table, partition=partition, filter=None), plan
         self._url, self._headers = "", {}
-        return self._named
+        return self._purpose_and_plan
 
 
 def _datetime(moment: Moment) -> datetime:
@@ -189,7 +189,7 @@ class Recorder:
         """Requests to the account, sent while a block was open, that are not recorded."""
         self.max_requests = max_requests
         self._lock = threading.Lock()
-        self._seen: deque[RequestAttempt] = deque(maxlen=max_requests)
+        self._attempts: deque[RequestAttempt] = deque(maxlen=max_requests)
 
     def records(self, watch: Watch) -> bool:
         return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
@@ -197,12 +197,12 @@ class Recorder:
     def record(self, attempt: RequestAttempt) -> None:
         with self._lock:
             self.count += 1
-            self._seen.append(attempt)
+            self._attempts.append(attempt)
 
     def requests(self) -> list[Request]:
         """Return the requests that are kept, in the order in which they were sent."""
         with self._lock:
-            attempts = list(self._seen)
+            attempts = list(self._attempts)
         return [attempt.request(self.site) for attempt in attempts]
 
 
@@ -272,9 +272,9 @@ class Watch:
         )
         context[_NOTE] = request_attempt
         # A hook passed to the call replaces the client's
-        theirs = context.options.get("raw_response_hook")
-        if theirs is not None:
-            context.options["raw_response_hook"] = _response_hook(self._now, theirs)
+        call_hook = context.options.get("raw_response_hook")
+        if call_hook is not None:
+            context.options["raw_response_hook"] = _response_hook(self._now, call_hook)
         for recorder in recorders:
             recorder.record(request_attempt)
 

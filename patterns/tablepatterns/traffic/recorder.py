@@ -247,13 +247,13 @@ def _check_budget(requests: Sequence[Request], at_most: int, unseen: int) -> Non
     total = tallied(requests).transactions + unseen
     if total <= at_most:
         return
-    spent = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
-    lines = [f"{spent}, but at most {count(at_most)} allowed:"]
+    cost_text = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
+    lines = [f"{cost_text}, but at most {count(at_most)} allowed:"]
     for site, group in _by_site(requests).items():
         tally = tallied(group)
         operations = ", ".join(f"{count(own.requests)} x {name}" for name, own in group_requests(group, _label).items())
-        spent = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
-        lines += [*_place(site), f"    {spent}: {operations}", *(f"    {advice}" for advice in _advised(group))]
+        cost_text = f"{counted(tally.transactions, 'transaction')}{_by_service(tally)}"
+        lines += [*_place(site), f"    {cost_text}: {operations}", *(f"    {advice}" for advice in _advised(group))]
     if unseen:
         lines.append(f"  {counted(unseen, 'transaction')} {_NO_LINE}")
     raise AssertionError("\n".join(lines))

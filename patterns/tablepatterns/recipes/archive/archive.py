@@ -345,19 +345,19 @@ class Move:
         raise Overtaken
 
     async def _put_over(self, snapshot: Snapshot) -> None:
-        copied = await self.destination.get(self.keys)
+        old_copy = await self.destination.get(self.keys)
         current = await self.origin.get(self.keys)
-        if copied is None or current is None or current.version != snapshot.version:
+        if old_copy is None or current is None or current.version != snapshot.version:
             raise Overtaken
-        if copied.version == snapshot.version:
+        if old_copy.version == snapshot.version:
             rule = f"it is {self.origin.name} itself, and a move would delete the entity"
             raise BadDesign("target", self.destination.name, rule, "use another table or key")
-        may_replace = self.overwrites or copied.is_placeholder or snapshot.is_placeholder
-        if not may_replace and encoded(self.keys, copied.properties) != encoded(self.keys, snapshot.properties):
+        may_replace = self.overwrites or old_copy.is_placeholder or snapshot.is_placeholder
+        if not may_replace and encoded(self.keys, old_copy.properties) != encoded(self.keys, snapshot.properties):
             raise EntityAlreadyExists(f"{self.destination.name} has another entity {self.keys}; delete one of the two")
         # A row that holds only totals must not overwrite the entity it is a placeholder for
-        snapshot_to_keep = copied if snapshot.is_placeholder else snapshot
-        if not await self.destination.replace(self.keys, copied, snapshot_to_keep.properties):
+        snapshot_to_keep = old_copy if snapshot.is_placeholder else snapshot
+        if not await self.destination.replace(self.keys, old_copy, snapshot_to_keep.properties):
             raise Overtaken
 
 

@@ -213,12 +213,12 @@ class BlobLog(Pattern[Account_co]):
         :raises BadInput: it has no time zone
         """
         end = in_utc("moment", moment)
-        expired: list[str] = []
+        expired_names: list[str] = []
         async for name, facts in self._blobs(f"{self.service}/"):
             if name.hour + HOUR > end:
                 break
-            expired.append(facts.name)
-        names = iter(expired)
+            expired_names.append(facts.name)
+        names = iter(expired_names)
         dropped = 0
         while batch := list(islice(names, _DELETED_TOGETHER)):
             dropped += sum(await self.account.gather(*map(self.container.delete, batch), independent=True))
@@ -437,6 +437,6 @@ async def _merge_entries(blobs: Iterable[_Blob]) -> AsyncIterator[LogEntry]:
         if entry is not None and entry.id not in yielded_ids:
             yielded_ids.add(entry.id)
             yield entry
-        following = await blob.following()
-        if following is not None:
-            heappush(heads, (following.at, number, blob, following))
+        next_entry = await blob.following()
+        if next_entry is not None:
+            heappush(heads, (next_entry.at, number, blob, next_entry))

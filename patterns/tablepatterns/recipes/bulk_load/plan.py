@@ -220,12 +220,12 @@ class Planner:
             return await self._plan(position, self._entity_set.replacing(stored))
 
     async def _plan(self, position: int, write: Write) -> PlannedEntity:
-        encoded = await write.encoded()
-        steps = await self._steps(encoded)
+        encoded_write = await write.encoded()
+        steps = await self._steps(encoded_write)
         if self._mode == "insert_or_replace" and not self._entity_set.derived:
             # Nothing depends on the stored entity, so the service's upsert is enough
             steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
-        entity_plan = PlannedEntity(position, encoded, steps)
+        entity_plan = PlannedEntity(position, encoded_write, steps)
         check_transaction([step.operation for step in steps])
         return entity_plan
 
@@ -306,30 +306,30 @@ class PartitionPlan:
         self._planner = planner
         self._rows = rows
         self._entities = list(plans)
-        self._done = 0
+        self._done_count = 0
         self._unconfirmed_count = 0
-        self._written: set[str] = set()
+        self._written_rows: set[str] = set()
         self._left: dict[Keys, Entity | None] = {}
 
     @property
     def is_written(self) -> bool:
-        return self._done == len(self._entities)
+        return self._done_count == len(self._entities)
 
     @property
     def unconfirmed(self) -> list[PlannedEntity]:
         """The entities of the last planned chunk, or the one entity that could not be planned."""
-        return self._entities[self._done : self._done + self._unconfirmed_count]
+        return self._entities[self._done_count : self._done_count + self._unconfirmed_count]
 
     def renew(self, plans: Sequence[PlannedEntity]) -> None:
         self._rows.forget()
-        self._entities[self._done : self._done + self._unconfirmed_count] = plans
+        self._entities[self._done_count : self._done_count + self._unconfirmed_count] = plans
         self._unconfirmed_count = len(plans)
 
     async def chunk(self, most: int | None = None) -> Chunk:
         chunk, pending = Chunk(), Pending(self._rows)
         self._left, self._unconfirmed_count = {}, 1
-        last = None if most is None else self._done + most
-        for entity in islice(self._entities, self._done, last):
+        last = None if most is None else self._done_count + most
+        for entity in islice(self._entities, self._done_count, last):
             try:
                 if not await self._add(chunk, pending, entity):
                     break
@@ -343,7 +343,7 @@ class PartitionPlan:
 
     async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
         current = entity
-        if not self._written.isdisjoint(entity.rows):
+        if not self._written_rows.isdisjoint(entity.rows):
             rows = await self._planner.stored_rows([entity]) if self._planner.looks_up else {}
             current = await self._planner.replan(entity, rows.get(entity.key)) or entity
         steps = current.steps
@@ -360,7 +360,7 @@ class PartitionPlan:
 
     def wrote(self, chunk: Chunk, rows: Sequence[Entity]) -> None:
         """Note that a chunk is stored, with the new ETags of its rows."""
-        self._done += len(chunk.entities)
-        self._written.update(row for entity in chunk.entities for row in entity.rows)
+        self._done_count += len(chunk.entities)
+        self._written_rows.update(row for entity in chunk.entities for row in entity.rows)
         if self._left:
             self._rows.wrote(self._left, [step.operation for step in chunk.steps], rows)

@@ -207,11 +207,11 @@ class PartitionSpread(SetCalls[Account_co, E]):
         while heads:
             _, number, entity = heads[0]
             yield cast("E", entity)
-            following = await buckets[number].following()
-            if following is None:
+            next_entity = await buckets[number].following()
+            if next_entity is None:
                 heapq.heappop(heads)
             else:
-                heapq.heapreplace(heads, (ordinal(following.row_key or ""), number, following))
+                heapq.heapreplace(heads, (ordinal(next_entity.row_key or ""), number, next_entity))
 
     async def _page(self, selection: Selection, size: int, token: str | None) -> Page[E]:
         parts = self._parts(selection)

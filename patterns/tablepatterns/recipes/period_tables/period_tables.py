@@ -169,8 +169,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             rule = f"it returned a {type(period_set).__name__}, and must return an EntitySet or a DataSeries"
             raise BadDesign("factory", period_set, rule, "return EntitySet(account, table, key)")
         if period_set.table.name != name or period_set.account is not self.account:
-            returned = f"it returned a set of the table {period_set.table.name!r} of {period_set.account!r}"
-            rule = f"{returned}, and this period's table is {name!r} of {self.account!r}"
+            description = f"it returned a set of the table {period_set.table.name!r} of {period_set.account!r}"
+            rule = f"{description}, and this period's table is {name!r} of {self.account!r}"
             raise BadDesign("factory", period_set, rule, "use the account and the table name that the factory receives")
         if isinstance(period_set, EntitySet):
             check_within(name, period_set.derived)

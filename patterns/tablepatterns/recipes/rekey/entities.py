@@ -261,8 +261,8 @@ class RekeyedEntities(SetCalls[Account_co, E]):
                 # Raises the error that names what is missing
                 return primary, self._remember_read(await primary.get(RowLayout(primary.key).key_fields(fields)))
             self._check_copies(state, fields)
-            copied = await copies.get(copy_key)
-            original = None if copied is None else await self._primary_of(copied, state)
+            copy_entity = await copies.get(copy_key)
+            original = None if copy_entity is None else await self._primary_of(copy_entity, state)
             return copies, original if original is None or _has(original, fields) else None
 
         return await self._read(read)
@@ -276,9 +276,9 @@ class RekeyedEntities(SetCalls[Account_co, E]):
             if await self._writer.is_readable(entity_set):
                 return entity
 
-    async def _primary_of(self, copied: Entity, state: State) -> Entity | None:
+    async def _primary_of(self, copy_entity: Entity, state: State) -> Entity | None:
         primary, _ = self._sets(state)
-        primary_key = _part(primary.key, copied)
+        primary_key = _part(primary.key, copy_entity)
         return None if primary_key is None else self._remember_read(await primary.get(primary_key))
 
     def _sets(self, state: State) -> tuple[EntitySet[Account], EntitySet[Account]]:
