@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from azure.storage.blob import generate_account_sas
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
@@ -25,6 +26,7 @@ from tablepatterns import cli
 from tablepatterns.cli.main import main
 from tablepatterns.cli.output import console, printable
 from tablepatterns.jobs import backfill
+from tablepatterns_engine.serving import serving
 from tablepatterns_transfer import TableTransfer
 
 HOSTILE = "\u202e[red]\u200bx[]\u2066 [link=a]:smile:"
@@ -451,3 +453,50 @@ def test_ctrl_c_at_any_moment_ends_every_command_without_a_traceback_and_it_is_c
         assert not list(tmp_path.glob("*.resume.json")), command
     assert interrupted > 10
     assert resumed or seed > 1
+
+
+RIGHTS = {
+    "r": "read",
+    "w": "create or write",
+    "d": "delete",
+    "l": "list",
+    "a": "add",
+    "c": "create or write",
+    "u": "update",
+    "p": "process",
+}
+
+
+@pytest.mark.parametrize(
+    "lacking", [letter if letter in "rd" else pytest.param(letter, marks=pytest.mark.nightly) for letter in RIGHTS]
+)
+def test_a_sas_that_lacks_a_right_ends_every_command_that_needs_it_with_one_line(
+    module: Any, tmp_path: Path, lacking: str
+) -> None:
+    engine, name, rejected = module.storage.engine, f"sas_{uuid4().hex}", 0
+    rights = "".join(RIGHTS).replace(lacking, "")
+    expiry = datetime.now(timezone.utc) + timedelta(days=30)
+    sas = generate_account_sas(engine.account_name, engine.account_key, "sco", rights, expiry, services="tqb")
+    with serving(engine) as connection_string:
+        urls = [part for part in connection_string.split(";") if "Endpoint=" in part]
+        account = ";".join([*urls, f"SharedAccessSignature={sas}"])
+        (tmp_path / f"{name}.py").write_text(MODULE.format(account=account), "utf-8")
+        for command in (*READING, *CHANGING):
+            own = f"memory://{module.__name__}"
+            words = [account if word == own else word for word in words_of(module, command)]
+            # A command closes the connection of its module
+            sys.modules.pop(name, None)
+            first = len(engine.ledger.records)
+            words = [word.replace(module.__name__, name) for word in words]
+            result = CliRunner().invoke(main, [*words, *CHANGING.get(command, ())])
+            is_rejected = any(record.status == 403 for record in list(engine.ledger.records)[first:])
+            line = f"Error: the SAS or role lacks the right to {RIGHTS[lacking]}: "
+            lines = [text for text in result.stderr.splitlines() if text.startswith(line)]
+            # The status of a transaction is that of the whole request
+            assert len(lines) == 1 if is_rejected else len(lines) <= 1, (command, result)
+            assert result.exit_code == 1 or not lines, (command, result)
+            rejected += len(lines)
+            assert sas not in result.output
+            assert "RequestId" not in result.output
+    del sys.modules[name]
+    assert rejected or lacking in "cw"

@@ -90,7 +90,7 @@ class SingleModel(Generic[M]):
     def from_file(self, stored: dict[str, Any]) -> M:
         """Return the instance of stored fields in the current version, which have the type property."""
         model, _ = self.of_entity(Entity(stored))
-        _check_members(model, {name: stored[name] for name in stored if name != self.type_property})
+        _check_members(model, {name: stored[name] for name in stored if name != self.type_property}, "column")
         return cast("M", model.record.decoded(stored))
 
     def marked_fields(self, fields: dict[str, Any], model: Model[M]) -> dict[str, Any]:
@@ -315,10 +315,10 @@ class ModelAdapter(Generic[M]):
         return [instance for instance in map(self.recognized_instance, entities) if instance is not None]
 
 
-def _check_members(model: Model[Any], changes: Mapping[str, Any]) -> None:
-    if unknown_names := changes.keys() - model.members:
+def _check_members(model: Model[Any], fields: Mapping[str, Any], subject: str = "changes") -> None:
+    if unknown_names := fields.keys() - model.members:
         rule = f"{model.name} has the fields {', '.join(model.members)}"
-        raise BadInput("changes", min(unknown_names), rule, "use one of them")
+        raise BadInput(subject, min(unknown_names), rule, "use one of them")
 
 
 def check_declared(model: Model[Any], place: str, names: Iterable[str], known: Collection[str]) -> None:
