@@ -25,6 +25,8 @@ VALUES: list[Any] = [
     Int64(1),
     2**40,
     -0.5,
+    0.0,
+    -0.0,
     float("nan"),
     float("inf"),
     "naïve 🛫",

@@ -17,7 +17,6 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from math import isnan
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote
 from uuid import UUID
@@ -404,9 +403,8 @@ def _typed_value(value: Any) -> tuple[type, Any]:
         # The SDK's datetimes keep the service's own text beside a value that lacks its seventh digit
         text = getattr(value, "tables_service_value", "")
         value = Ticks.parse(text) if text else Ticks.of(value)
-    kind = type_of(value)
-    # NaN is not equal to itself, but is stored the same
-    return kind, "NaN" if isinstance(value, float) and isnan(value) else value
+    # NaN is not equal to itself, but is stored the same; 0.0 is equal to -0.0, but is not
+    return type_of(value), repr(value) if isinstance(value, float) else value
 
 
 @checked

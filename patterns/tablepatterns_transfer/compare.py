@@ -77,9 +77,10 @@ async def differences(first: AsyncIterator[Entity], second: AsyncIterator[Entity
 
 def _are_same(old: Entity, new: Entity) -> bool:
     # Nearly all rows are equal, also in the order of their properties, and dicts are compared in a tenth of the time.
-    # An equal value of the same type is stored the same, since the instants of rows that were read are in UTC
+    # An equal value of the same type is stored the same, since the instants of rows that were read are in UTC; only 0.0
+    # and -0.0 are not
     is_equal = old == new and [*old] == [*new] and [*map(type, old.values())] == [*map(type, new.values())]
-    return is_equal or same_value(old, new, apart_from=_APART_FROM)
+    return (is_equal and 0.0 not in new.values()) or same_value(old, new, apart_from=_APART_FROM)
 
 
 def _order(row: Entity | None) -> tuple[bool, object]:

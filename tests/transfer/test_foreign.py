@@ -222,7 +222,9 @@ def test_the_type_property_names_the_class_of_each_row(tmp_path: Path) -> None:
     report, rejects = imported(entities, tmp_path, HEADER[:-1] + ",Grade,EntityType\n" + "\n".join(lines) + "\n")
     assert list(entities.scan()) == [Engineer("Sales", 1, "Jo", 2), Guest("Sales", 2, "Ann")]
     assert report == FileImport(5, 2, 3)
-    for reject, reason in zip(rejects, ["column = 'Grade': Guest has the fields", "no EntityType", "'Manager'"], strict=True):
+    for reject, reason in zip(
+        rejects, ["column = 'Grade': Guest has the fields", "no EntityType", "'Manager'"], strict=True
+    ):
         assert reason in reject["error"]
 
 

@@ -160,6 +160,8 @@ def test_zstd_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch
         ({"A": 1}, {"A": 1.0}, False),
         ({"A": 1}, {"A": Int64(1)}, False),
         ({"A": float("nan")}, {"A": float("nan")}, True),
+        ({"A": 0.0, "B": 0}, {"A": 0.0, "B": 0}, True),
+        ({"A": 0.0}, {"A": -0.0}, False),
         ({"A": Ticks.parse("2026-01-01T00:00:00.0000001Z")}, {"A": Ticks.parse("2026-01-01T00:00:00.0000002Z")}, False),
         ({"A": Ticks.parse("2026-01-01T00:00:00.0000001Z")}, {"A": Ticks.parse("2026-01-01T00:00:00Z")}, False),
     ],
