@@ -213,7 +213,7 @@ class Snapshots:
         return self._intern("list", elements, lambda: [element.revive() for element in elements])
 
     def _save_dict(self, value: dict[Any, Any]) -> _SavedValue:
-        items = {key: self._save_value(value[key]) for key in sorted(value, key=_order)}
+        items = {key: self._save_value(value[key]) for key in sorted(value, key=repr)}
         parts = [part for key, item in items.items() for part in (self._save_value(key), item)]
         return self._intern("dict", parts, lambda: {key: item.revive() for key, item in items.items()})
 
@@ -290,10 +290,6 @@ def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str
 
 def _class_of(value: object) -> Any:
     return type(value)
-
-
-def _order(key: Any) -> str:
-    return key if isinstance(key, str) else repr(key)
 
 
 @lru_cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from ... import limits
 from ...argument_types import checked
+from ...batches import batches
 from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
 from ...entity_set.calls import SetCalls
@@ -351,7 +352,8 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float,
     ) -> Stored:
         """Write the parts, in one transaction or under a new generation, after validating everything."""
-        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and _payload(writes) < self.transaction_bytes
+        payload = sum(write.payload_bound for write in writes)
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and payload < self.transaction_bytes
         if len(writes) == 1 or fits:
             await _run_before(before, writes)
             return old.after_write(parts, old.generation, await self._submit(old, writes))
@@ -365,7 +367,8 @@ class WideEntity(SetCalls[Account_co, E]):
         publication = old.publication(parts, generation)
         check_transaction(publication)
         try:
-            for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
+            rows = old.unpublished(parts, generation)
+            for batch in batches(rows, lambda row: row.payload_bound, self.transaction_bytes - 1):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
         except LOST_RACE:
@@ -479,19 +482,3 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 
 def part_key(entity_set: WideEntity[Any]) -> Key:
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
-
-
-def _payload(operations: Iterable[Operation]) -> int:
-    return sum(operation.payload_bound for operation in operations)
-
-
-def _batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
-    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
-    batch: list[Operation] = []
-    for operation in operations:
-        if batch and _payload([*batch, operation]) >= most_bytes:
-            yield batch
-            batch = []
-        batch.append(operation)
-    if batch:
-        yield batch
