@@ -128,10 +128,8 @@ class Run:
     def state(self) -> bytes:
         """Return the digest of everything that the rest of the schedule and the checks depend on."""
         if self._state is None:
-            keeps_histories = self.group.keeps_histories
-            actors = [
-                actor.position() if keeps_histories or actor.is_running else actor.outcome() for actor in self.actors
-            ]
+            keeps_all = self.group.keeps_histories
+            actors = [actor.position() if keeps_all or actor.is_running else actor.outcome() for actor in self.actors]
             self._state = digest_of(self.account.digest, actors)
         return self._state
 

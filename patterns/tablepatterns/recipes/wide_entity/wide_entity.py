@@ -108,9 +108,8 @@ class WideEntity(SetCalls[Account_co, E]):
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
-        self._rows = Key(
-            key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units
-        )
+        row_template = f"{key.row_template}{separator}{{{PART}:02d}}"
+        self._rows = Key(key.partition_template, row_template, max_units=key.max_units)
         with locating(f"table {table}"):
             self._check_design()
             self.table = account.table(table)
@@ -241,9 +240,8 @@ class WideEntity(SetCalls[Account_co, E]):
         row = await self.table.get(old.partition_key, old.row_key(number), select=self._selected(names))
         if row is None:
             return None
-        part = Part(
-            old.row_key(number), row.etag or "", write_ids_of(row), {name: row[name] for name in names if name in row}
-        )
+        part_fields = {name: row[name] for name in names if name in row}
+        part = Part(old.row_key(number), row.etag or "", write_ids_of(row), part_fields)
         return Stored(old.partition_key, old.first, (part,), is_whole=False)
 
     async def _stored(self, fields: Mapping[str, Any], retry_for: float, select: Sequence[str] | None = None) -> Stored:
@@ -461,9 +459,8 @@ class WideEntity(SetCalls[Account_co, E]):
 
     def _check_mapped(self) -> None:
         """Reject mappings that store properties without a part."""
-        if PARTS in self._mappings.written_names(
-            [name for mapping in self._mappings.mappings for name in mapping.fields]
-        ):
+        names = [name for mapping in self._mappings.mappings for name in mapping.fields]
+        if PARTS in self._mappings.written_names(names):
             raise BadDesign("mappings", PARTS, "the name is reserved", "use another name")
         for name in self._layout.names:
             for stored_name in self._mappings.written_names([name]):
