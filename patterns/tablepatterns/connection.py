@@ -274,9 +274,7 @@ def _is_cosmos(table_url: str) -> bool:
 
 def _of_cosmos(urls: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """Return only the given addresses: the default ones may belong to another account of this name."""
-    return {
-        service: url if service == "table" or f"{service}endpoint" in settings else "" for service, url in urls.items()
-    }
+    return {name: url if name == "table" or f"{name}endpoint" in settings else "" for name, url in urls.items()}
 
 
 def _beside(base: str, port: int, path: str) -> Mapping[str, str]:

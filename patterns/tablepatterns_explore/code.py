@@ -243,12 +243,9 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 class Actor:
     def __init__(self, code: Code) -> None:
         self.code = code
+        self.name = code.name
         self.node = code.start
         self.has_crashed = False
-
-    @property
-    def name(self) -> str:
-        return self.code.name
 
     @property
     def state(self) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -128,10 +128,8 @@ class Run:
     def state(self) -> bytes:
         """Return the digest of everything that the rest of the schedule and the checks depend on."""
         if self._state is None:
-            keeps_histories = self.group.keeps_histories
-            actors = [
-                actor.position() if keeps_histories or actor.is_running else actor.outcome() for actor in self.actors
-            ]
+            keeps_all = self.group.keeps_histories
+            actors = [actor.position() if keeps_all or actor.is_running else actor.outcome() for actor in self.actors]
             self._state = digest_of(self.account.digest, actors)
         return self._state
 
@@ -194,11 +192,12 @@ class Run:
         self._pass_time()
         self._state = None
 
-    def repeat(self, choice: Choice) -> None:
-        """Repeat a choice of another run of the same actors."""
-        if not self.allows(choice):
-            raise Unrepeatable
-        self.take(choice)
+    def repeat(self, choices: Iterable[Choice]) -> None:
+        """Repeat choices of another run of the same actors."""
+        for choice in choices:
+            if not self.allows(choice):
+                raise Unrepeatable
+            self.take(choice)
 
     def check_always(self) -> None:
         check = self.group.scenario.always
@@ -346,17 +345,13 @@ def describe_failure(failure: ScheduleFailure) -> str:
 
 
 def _format_events(failure: ScheduleFailure) -> list[str]:
-    actions = [
-        event.action if len(event.action) <= _WIDEST else event.action[: _WIDEST - 1] + "…" for event in failure.events
+    events = [
+        event if len(event.action) <= _WIDEST else event._replace(action=event.action[: _WIDEST - 1] + "…")
+        for event in failure.events
     ]
-    names = max((len(event.label) for event in failure.events), default=0)
-    width = max(
-        (len(action) for action, event in zip(actions, failure.events, strict=True) if event.outcome), default=0
-    )
-    return [
-        f"  {event.label:<{names}}  {action:<{width}}  {event.outcome}".rstrip()
-        for action, event in zip(actions, failure.events, strict=True)
-    ]
+    names = max((len(event.label) for event in events), default=0)
+    width = max((len(event.action) for event in events if event.outcome), default=0)
+    return [f"  {event.label:<{names}}  {event.action:<{width}}  {event.outcome}".rstrip() for event in events]
 
 
 def _count_text(number: int, noun: str) -> str:

@@ -250,8 +250,7 @@ class Search:
         if position is None:
             return
         try:
-            for choice in position.last.choices:
-                run.repeat(choice)
+            run.repeat(position.last.choices)
             if run.state() != position.state:
                 raise Unrepeatable
         except Unrepeatable:
@@ -303,8 +302,7 @@ class Search:
         try:
             with attempt(self._scenario, self._world) as run:
                 for choices, visible_state in parts:
-                    for choice in choices:
-                        run.repeat(choice)
+                    run.repeat(choices)
                     if run.visible_state() != visible_state:
                         raise Unrepeatable
         except ScheduleFailure:
@@ -321,10 +319,13 @@ def shrink(failure: ScheduleFailure, start_run: Attempt) -> ScheduleFailure:
     The kind of failure stays the same: a check that fails, or an actor that raises the same type of error.
     """
     while True:
-        simpler = next(_simpler_failures(failure, start_run), None)
-        if simpler is None:
+        for choices in _simpler_schedules(failure.choices):
+            simpler = follow(choices, start_run)
+            if simpler and simpler.cost < failure.cost and type(simpler.cause) is type(failure.cause):
+                failure = simpler
+                break
+        else:
             return failure
-        failure = simpler
 
 
 def follow(choices: Sequence[Choice], start_run: Attempt) -> ScheduleFailure | None:
@@ -338,15 +339,6 @@ def follow(choices: Sequence[Choice], start_run: Attempt) -> ScheduleFailure | N
     except ScheduleFailure as failure:
         return failure
     return None
-
-
-def _simpler_failures(failure: ScheduleFailure, start_run: Attempt) -> Iterator[ScheduleFailure]:
-    for choices in _simpler_schedules(failure.choices):
-        candidate = follow(choices, start_run)
-        if candidate is None or candidate.cost >= failure.cost:
-            continue
-        if type(candidate.cause) is type(failure.cause):
-            yield candidate
 
 
 def _simpler_schedules(choices: Sequence[Choice]) -> Iterator[list[Choice]]:

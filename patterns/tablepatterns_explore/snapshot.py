@@ -213,7 +213,7 @@ class Snapshots:
         return self._intern("list", elements, lambda: [element.revive() for element in elements])
 
     def _save_dict(self, value: dict[Any, Any]) -> _SavedValue:
-        items = {key: self._save_value(value[key]) for key in sorted(value, key=_order)}
+        items = {key: self._save_value(value[key]) for key in sorted(value, key=repr)}
         parts = [part for key, item in items.items() for part in (self._save_value(key), item)]
         return self._intern("dict", parts, lambda: {key: item.revive() for key, item in items.items()})
 
@@ -228,9 +228,8 @@ class Snapshots:
     def _save_sorted_list(self, value: Any) -> _SavedValue:
         values: list[Any] = list(value)
         # What it orders is named elsewhere, and its order follows from that
-        return _SavedValue(
-            digest_of([self._save_value(element).exact_digest for element in values]), b"", partial(SortedList, values)
-        )
+        digest = digest_of([self._save_value(element).exact_digest for element in values])
+        return _SavedValue(digest, b"", partial(SortedList, values))
 
     def _save_object(self, value: Any) -> _SavedValue:
         kind: Any = _class_of(value)
@@ -241,9 +240,8 @@ class Snapshots:
         saved = self._save_object(value)
         # Of the numbers of messages, only their order matters
         messages = sorted(value.visible(Ticks(Ticks.MAX), len(value)), key=lambda message: message.number)
-        return saved._replace(
-            named_digest=digest_of(saved.named_digest, [self._save_value(message).named_digest for message in messages])
-        )
+        digests = [self._save_value(message).named_digest for message in messages]
+        return saved._replace(named_digest=digest_of(saved.named_digest, digests))
 
     def _save_count(self, value: Any) -> _SavedValue:
         # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)",
@@ -271,9 +269,8 @@ class Snapshots:
         for part in parts:
             exact_hash.update(part[0])
             named_hash.update(part[1])
-        return self._values.setdefault(
-            exact_hash.digest(), _SavedValue(exact_hash.digest(), named_hash.digest(), revive)
-        )
+        digest = exact_hash.digest()
+        return self._values.setdefault(digest, _SavedValue(digest, named_hash.digest(), revive))
 
     def _digests(self, text: str) -> tuple[bytes, bytes]:
         return digest_of(text), digest_of(self._stamps.replace_stamps(text))
@@ -290,10 +287,6 @@ def _revive(kind: Any, attributes: Mapping[str, _SavedValue], items: Mapping[str
 
 def _class_of(value: object) -> Any:
     return type(value)
-
-
-def _order(key: Any) -> str:
-    return key if isinstance(key, str) else repr(key)
 
 
 @lru_cache

@@ -143,9 +143,8 @@ class SyncSteppedTransport(EngineTransport):
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         message = finish(self._world.transport.message(request))
         exchange = partial(self._world.transport.exchange, message, kwargs)
-        response: HttpResponse = self._world.wait(
-            Call(request, message, exchange, self._world.stamps.now(), is_sync=True)
-        )
+        call = Call(request, message, exchange, self._world.stamps.now(), is_sync=True)
+        response: HttpResponse = self._world.wait(call)
         return response
 
     def sleep(self, duration: float) -> None:

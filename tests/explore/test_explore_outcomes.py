@@ -184,8 +184,7 @@ def each_alone(make: Any, **bound: Any) -> Iterator[str]:
         while pending:
             choices = pending.pop()
             with attempt(scenario, world) as run:
-                for choice in choices:
-                    run.repeat(choice)
+                run.repeat(choices)
                 if not run.running:
                     yield outcome_of(run.world)
                 options = within.options(run) if run.running else []

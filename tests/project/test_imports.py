@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    ("errors", "limits", "figures", "cost", "extras"),
+    ("errors", "limits", "figures", "cost", "extras", "batches"),
     ("argument_types", "connection"),
     ("edm",),
     ("entity", "key", "filters"),

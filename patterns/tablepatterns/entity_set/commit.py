@@ -161,11 +161,9 @@ class Write(Generic[E]):
         if self.caller_fields is None or change.new is None:
             return replace(self, change=change)
         before, after = self.change.new or {}, change.new
-        unchanged_fields = {
-            name: value for name, value in self.caller_fields.items() if name in after or name not in before
-        }
-        added = {name: value for name, value in after.items() if name not in before or value != before[name]}
-        return replace(self, change=change, caller_fields={**unchanged_fields, **added})
+        fields = {name: value for name, value in self.caller_fields.items() if name in after or name not in before}
+        fields |= {name: value for name, value in after.items() if name not in before or value != before[name]}
+        return replace(self, change=change, caller_fields=fields)
 
     @property
     def key(self) -> Keys:

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 from azure.core.exceptions import AzureError
 
+from ..batches import batches
 from ..entity import Entity, identify
 from ..errors import (
     NOT_SHOWN,
@@ -76,17 +77,7 @@ class Intent:
 
 def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:
     """Split claims into groups that each fit into a message."""
-    share: list[Claim] = []
-    size = 0
-    for claim in claims:
-        length = len(Envelope(kind, claim.plain()).text())
-        if share and size + length > _BODY_BYTES:
-            yield share
-            share, size = [], 0
-        share.append(claim)
-        size += length
-    if share:
-        yield share
+    return batches(claims, lambda claim: len(Envelope(kind, claim.plain()).text()), _BODY_BYTES)
 
 
 def _claim(row: Sequence[object], traces: Iterable[Sequence[object]]) -> Claim:

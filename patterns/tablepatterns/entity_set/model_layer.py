@@ -213,9 +213,8 @@ class ModelLayer(SetHooks[M]):
 
     def _plan_rename(self, instance: Any, fields: Fields) -> tuple[Write[M], Write[M]]:
         entity = self.adapter.remembered_entity(instance)
-        deletion, insertion = self.entities._plan_rename(
-            entity, self.adapter.renamed_key_fields(entity, instance, fields)
-        )
+        key_fields = self.adapter.renamed_key_fields(entity, instance, fields)
+        deletion, insertion = self.entities._plan_rename(entity, key_fields)
         convert = self.adapter.instance_of
         return replace(deletion, convert=convert), replace(insertion, convert=convert)
 
@@ -255,9 +254,7 @@ def as_declared(
     classes = model.classes if isinstance(model, OneOf) else (model,)
     stored = {name: text for model_class in classes for name, text in stored_names(model_class).items()}
     names = StoredNames(stored) if stored else None
-    model_mappings = [
-        reduce(lambda mapping, model_class: mapping.of_model(model_class), classes, mapping) for mapping in mappings
-    ]
+    model_mappings = [reduce(lambda inner, kind: inner.of_model(kind), classes, mapping) for mapping in mappings]
     missing = defaultdict[type[StoredBy], dict[str, StoredBy]](dict)
     for name, annotation in (pair for model_class in classes for pair in field_annotations(model_class, StoredBy)):
         if not any(mapping.declared_by is type(annotation) and name in mapping.fields for mapping in model_mappings):

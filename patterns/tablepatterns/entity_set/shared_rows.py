@@ -10,6 +10,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
+from ..batches import batches
 from ..edm import entity_size, key_order, utf16_length
 from ..entity import Entity, WriteIds, entity_of_row, write_ids_of
 from ..errors import BadKey, DerivedDataMismatch, LimitExceeded
@@ -171,8 +172,9 @@ class KeyList:
     def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
         """Return the properties of a row that lists these keys in key order."""
         texts = [self._text(partition_key, keys, entries[keys]) for keys in sorted(entries, key=key_order)]
-        parts = _join_entries(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
-        return {self._property(number): part for number, part in enumerate(parts, 1)}
+        # Each text has a separator behind it, except the last of a property
+        lists = batches(texts, lambda text: utf16_length(text) + 1, MAX_STRING_UNITS + 1) if self.cut else [texts]
+        return {self._property(number): _BETWEEN.join(part) for number, part in enumerate(lists, 1) if part}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
         names = {self._property(number) for number, _ in enumerate(self._parts(row), 1)}
@@ -197,21 +199,6 @@ class KeyList:
         key, _, note = text.partition(_NOTE)
         first_part, inside, row_key = key.partition(_INSIDE)
         return ((first_part, row_key) if inside else (partition_key, first_part)), note
-
-
-def _join_entries(texts: Iterable[str]) -> Iterator[str]:
-    """Join entries into as few texts as possible, each short enough for a property."""
-    part: list[str] = []
-    length = 0
-    for text in texts:
-        units = utf16_length(text) + 1
-        if part and length + units - 1 > MAX_STRING_UNITS:
-            yield _BETWEEN.join(part)
-            part, length = [], 0
-        part.append(text)
-        length += units
-    if part:
-        yield _BETWEEN.join(part)
 
 
 class SharedRows(Derived):

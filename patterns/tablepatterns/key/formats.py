@@ -229,9 +229,7 @@ class Calendar(Format):
     def characters(self) -> Sequence[Characters]:  # type: ignore[override]
         literals = _DIRECTIVE.split(self.pattern)
         # Literal text and letters of directives take turns
-        sets = [
-            [DIGIT] * _UNITS[text][1] if number % 2 else [*map(one_of, text)] for number, text in enumerate(literals)
-        ]
+        sets = [[DIGIT] * _UNITS[text][1] if index % 2 else [*map(one_of, text)] for index, text in enumerate(literals)]
         return [*chain.from_iterable(sets)]
 
     def write(self, value: object) -> str:

@@ -178,18 +178,16 @@ def _within(half: str, keys: Interval) -> list[Comparison]:
 
 def _intersect_ranges(terms: Sequence[Filter]) -> list[Filter]:
     """Join the ranges of each key, because a filter may make only 15 comparisons."""
-    all_ranges = [
-        term for term in terms if isinstance(term, Comparison) and term.name in _KEYS and term.operator != "ne"
-    ]
+    limits = [term for term in terms if isinstance(term, Comparison) and term.name in _KEYS and term.operator != "ne"]
     filters: list[Filter] = []
     for half in _KEYS:
-        ranges = [term for term in all_ranges if term.name == half]
+        ranges = [term for term in limits if term.name == half]
         bounds = key_bounds(_junction(And, ranges)) if ranges else None
         if bounds is None or bounds.empty:
             filters += ranges
         else:
             filters += _within(half, bounds.partition_keys if half == "PartitionKey" else bounds.row_keys)
-    return filters + [term for term in terms if term not in all_ranges]
+    return filters + [term for term in terms if term not in limits]
 
 
 def _junction(kind: type[And | Or], terms: Sequence[Filter]) -> Filter:

@@ -267,14 +267,12 @@ class Model(Generic[M]):
             codec = self.record.members[name].codec if name in self.record.members else None
             if codec is None or spec in codec.in_keys:
                 continue
-            field, *accepted_fields = (
-                f"{{{name}:{part}}}" if part else f"{{{name}}}" for part in (spec, *codec.in_keys)
-            )
+            field, *others = (f"{{{name}:{part}}}" if part else f"{{{name}}}" for part in (spec, *codec.in_keys))
             if not codec.in_keys:
                 rule = f"a key does not hold values of {self.name}.{name}, which is {codec.name}, in their order"
                 raise BadDesign(place, field, rule, codec.instead)
             rule = f"{self.name}.{name} is {codec.name}, which this format does not take"
-            raise BadDesign(place, field, rule, f"write {' or '.join(accepted_fields)}")
+            raise BadDesign(place, field, rule, f"write {' or '.join(others)}")
 
     def _check_secrets(self) -> None:
         for name, member in self.record.members.items():

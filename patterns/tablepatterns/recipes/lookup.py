@@ -147,10 +147,9 @@ class Lookup(Pattern[Account_co], Generic[Account_co, E]):
             if self.whole_table:
                 return {keys: self._cache.get(keys, now) for keys in fields_by_key}
             missing_keys = [keys for keys in fields_by_key if not self._cache.is_fresh(keys, now)]
-            fresh_entities = await self.entity_set.get_many(
-                [fields_by_key[keys] for keys in missing_keys], max_concurrency=self.max_concurrency
-            )
-            read = dict(zip(missing_keys, fresh_entities, strict=True))
+            missing_fields = [fields_by_key[keys] for keys in missing_keys]
+            entities_read = await self.entity_set.get_many(missing_fields, max_concurrency=self.max_concurrency)
+            read = dict(zip(missing_keys, entities_read, strict=True))
             # Before `put`, which may drop entities that are asked for
             entities = {keys: read[keys] if keys in read else self._cache.get(keys, now) for keys in fields_by_key}
             self._cache.put(read, now, version)

@@ -110,9 +110,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
     @property
     def shares_partition(self) -> bool:
         """Whether a parent and its children share a partition, so that one transaction can change both."""
-        first, second = (
-            (entity_set.account, entity_set.table.name.lower()) for entity_set in (self.parents, self.children)
-        )
+        first, second = ((side.account, side.table.name.lower()) for side in (self.parents, self.children))
         return first == second and self.parents.key.partition_template == self.children.key.partition_template
 
     @recipe
@@ -276,9 +274,8 @@ class SharedFields(Pattern[Account_co]):
         if not entities:
             return
         try:
-            await commit(
-                self.account, self.entity_set.table, *map(self.entity_set.replacing, entities), retry_for=retry_for
-            )
+            writes = map(self.entity_set.replacing, entities)
+            await commit(self.account, self.entity_set.table, *writes, retry_for=retry_for)
         except LimitExceeded:
             if len(entities) == 1:
                 raise

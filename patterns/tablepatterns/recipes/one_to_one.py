@@ -110,9 +110,7 @@ class OneToOne(Pattern[Account_co]):
         """
         names, keys = self._names_and_keys(first, second)
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
-        linked_sides = [
-            (owner, entity) for owner, entity, partner_key in sides if tuple(map(entity.get, names)) == partner_key
-        ]
+        linked_sides = [(owner, entity) for owner, entity, key in sides if tuple(map(entity.get, names)) == key]
         if not linked_sides:
             raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both again")
         for _, entity in linked_sides:

@@ -159,9 +159,8 @@ class ParallelReads(Pattern[Account_co], Generic[Account_co, E]):
                 return Read(fields, (), error)
 
         calls = map(result, field_lists)
-        return ParallelResult(
-            tuple(await self.account.gather(*calls, max_concurrency=self.max_concurrency, independent=True))
-        )
+        results = await self.account.gather(*calls, max_concurrency=self.max_concurrency, independent=True)
+        return ParallelResult(tuple(results))
 
 
 class HashDivision:

@@ -189,10 +189,8 @@ def _generation(row: Entity, first: str) -> str | None:
 
 
 def _part(row: Entity) -> Part:
-    hidden = ("PartitionKey", "RowKey", PARTS)
-    return Part(
-        row.row_key or "", row.etag or "", write_ids_of(row), {name: row[name] for name in row if name not in hidden}
-    )
+    fields = {name: row[name] for name in row if name not in ("PartitionKey", "RowKey", PARTS)}
+    return Part(row.row_key or "", row.etag or "", write_ids_of(row), fields)
 
 
 def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMismatch:

@@ -134,9 +134,8 @@ class Queue:
             check_length(text)
         content = message.text if text is None else text
         try:
-            now = await settled(
-                self._client.update_message(message.id, message.pop_receipt, content, visibility_timeout=lease)
-            )
+            ids = message.id, message.pop_receipt
+            now = await settled(self._client.update_message(*ids, content, visibility_timeout=lease))
         except HttpResponseError as error:
             if code_of(error) not in _NOT_OURS:
                 raise

@@ -291,10 +291,8 @@ def _check_target(entity_set: EntitySet[Any], target: EntitySet[Any] | Store) ->
         raise BadDesign("target", target.table.name, "it is the active set itself", "use another table or key")
     check_both_sync("target", entity_set.account, target.account)
     for mapping in mappings_of(entity_set).mappings:
-        same_type = (
-            target_mapping for target_mapping in mappings_of(target).mappings if type(target_mapping) is type(mapping)
-        )
-        if not any({*target_mapping.fields} >= {*mapping.fields} for target_mapping in same_type):
+        same_type = (other for other in mappings_of(target).mappings if type(other) is type(mapping))
+        if not any({*other.fields} >= {*mapping.fields} for other in same_type):
             rule = f"it does not map {', '.join(sorted(mapping.fields))} to {mapping.name}"
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
 

@@ -6,8 +6,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final, NamedTuple
 
+from ...batches import batches
 from ...errors import BlobChanged
 from ...sdk.container import Container
 from .entry import HOUR, LogName, hour_of, moment_text
@@ -120,17 +122,8 @@ class Block:
 
 def blocks(lines: Sequence[Line]) -> Iterator[Block]:
     """Split lines into blocks in time order; entries with the same instant keep their order."""
-    lines_of_block: list[Line] = []
-    size = 0
-    for line in sorted(lines, key=lambda line: line.at):
-        too_long = size + len(line.content) > BLOCK_BYTES
-        if lines_of_block and (too_long or hour_of(line.at) != hour_of(lines_of_block[0].at)):
-            yield Block(lines_of_block)
-            lines_of_block, size = [], 0
-        lines_of_block.append(line)
-        size += len(line.content)
-    if lines_of_block:
-        yield Block(lines_of_block)
+    for _, lines_of_hour in groupby(sorted(lines, key=lambda line: line.at), lambda line: hour_of(line.at)):
+        yield from map(Block, batches(lines_of_hour, lambda line: len(line.content), BLOCK_BYTES))
 
 
 @dataclass
@@ -178,11 +171,9 @@ class Segments:
     def take(self, block: Block) -> Segment | None:
         """Reserve a blob for the block; None if there is none. Of those that fit, its last entry is the latest."""
         with self._lock:
-            fitting = [
-                segment for segment in self._idle if segment.name.hour == block.hour and segment.last <= block.first
-            ]
-            segment = max(fitting, key=lambda segment: segment.last, default=None)
-            self._idle = [idle_segment for idle_segment in self._idle if idle_segment is not segment]
+            fitting = [idle for idle in self._idle if idle.name.hour == block.hour and idle.last <= block.first]
+            segment = max(fitting, key=lambda idle: idle.last, default=None)
+            self._idle = [idle for idle in self._idle if idle is not segment]
         return segment
 
     def give_back(self, segment: Segment) -> None:

@@ -191,9 +191,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
             shares[entity_plan.key[0]].append(entity_plan)
         # The slowest partition determines how long the window takes, so start with the largest
         largest_first = sorted(shares.values(), key=len, reverse=True)
-        await self.account.gather(
-            *(self._write_partition(run, share) for share in largest_first), max_concurrency=self.max_concurrency
-        )
+        writes = [self._write_partition(run, share) for share in largest_first]
+        await self.account.gather(*writes, max_concurrency=self.max_concurrency)
         if run.tally.failure:
             raise run.tally.failure
 
@@ -237,9 +236,8 @@ class BulkLoad(Pattern[Account_co], Generic[Account_co, E]):
         groups = map(run.planner.stored_rows, run.planner.groups(plans))
         row_groups = await self.account.gather(*groups, max_concurrency=self.max_concurrency)
         rows = {key: row for group in row_groups for key, row in group.items()}
-        replanned = await self.account.gather(
-            *(run.planner.replan(plan, rows.get(plan.key)) for plan in plans), max_concurrency=self.max_concurrency
-        )
+        calls = [run.planner.replan(plan, rows.get(plan.key)) for plan in plans]
+        replanned = await self.account.gather(*calls, max_concurrency=self.max_concurrency)
         for before, after in zip(plans, replanned, strict=True):
             if after is None:
                 run.tally.note_stored([before.position], already_stored=1)

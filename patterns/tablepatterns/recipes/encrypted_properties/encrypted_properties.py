@@ -9,7 +9,7 @@ import json
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, TypeAlias
 
 from ...argument_types import checked
@@ -268,10 +268,8 @@ class EncryptedProperties(PropertyMapping):
         return _LEAST_SEALED + 1 + (size // 2 if is_text else size), 0
 
     def _added_properties(self, names: Collection[str]) -> dict[str, int]:
-        encrypted_names = self._names.intersection(names)
-        return (
-            {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in encrypted_names))} if encrypted_names else {}
-        )
+        own_names = self._names.intersection(names)
+        return {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in own_names))} if own_names else {}
 
     def names_to_keep(self, unchanged: Collection[str], fields: Fields, place: Place) -> Collection[str]:
         """Leave out values that are encrypted now or were before, unless they are in blobs under the current key."""
@@ -294,10 +292,9 @@ class EncryptedProperties(PropertyMapping):
         if not names:
             return Encoded(stored)
         content_key = os.urandom(CONTENT_KEY_BYTES)
-        header = Header(await self._ring.wrap(content_key), names, self._blind.id)
-        header = replace(
-            header, kept_keys=await self._kept_keys(names.intersection(place.kept_names), content_key, place)
-        )
+        wrapped = await self._ring.wrap(content_key)
+        kept_keys = await self._kept_keys(names.intersection(place.kept_names), content_key, place)
+        header = Header(wrapped, names, self._blind.id, kept_keys)
         for name, plain in plain_values.items():
             stored[name] = _MAGIC + encrypt(content_key, plain, associated(header, place.table, place.key, name))
         return Encoded(stored | {ENCRYPTED_WITH: header.text()})

@@ -156,9 +156,8 @@ class KeyRotation(Pattern[Account_co]):
         if not rows.moves:
             return [(keys_of(row), row) for row in page]
         heads = [keys_of(row) for row in page if rows.is_primary(row)]
-        stored_entities = await self.account.gather(
-            *(rows.stored(key, self._names()) for key in heads), max_concurrency=self.max_concurrency, independent=True
-        )
+        reads = [rows.stored(key, self._names()) for key in heads]
+        stored_entities = await self.account.gather(*reads, max_concurrency=self.max_concurrency, independent=True)
         derived_rows = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [
             *derived_rows,

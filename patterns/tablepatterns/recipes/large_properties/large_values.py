@@ -201,7 +201,7 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         :raises LargeValueMissing: an entity has an address in another container
         """
         since = self._before(grace)
-        blobs_by_name = {str(blob.name): blob async for batch in self._batches(0, 1) for blob in batch.blobs}
+        blobs = {str(blob.name): blob async for batch in self._batches(0, 1) for blob in batch.blobs}
         referenced: set[str] = set()
         missing: list[BlobReference] = []
         foreign: list[BlobReference] = []
@@ -211,11 +211,9 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
                     foreign.append(address)
                     continue
                 referenced.add(address.blob)
-                if address.blob not in blobs_by_name and (reference := await self._missing(address)):
+                if address.blob not in blobs and (reference := await self._missing(address)):
                     missing.append(reference)
-        unnamed = [
-            blob for name, blob in sorted(blobs_by_name.items()) if name not in referenced and blob.since <= since
-        ]
+        unnamed = [blob for name, blob in sorted(blobs.items()) if name not in referenced and blob.since <= since]
         referenced |= await self._blobs_moved(unnamed)
         orphans = tuple(name for blob_entry in unnamed if (name := str(blob_entry.name)) not in referenced)
         return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
@@ -254,9 +252,8 @@ class LargePropertyStore(Pattern[Account_co], Generic[Account_co, E]):
         referenced: set[str] = set()
         async for row in self._rows.table.query(where, select=self._selected()):
             referenced.update(self._links(row))
-        return frozenset(
-            referenced | await self._blobs_moved([blob for blob in batch.blobs if str(blob.name) not in referenced])
-        )
+        unseen = [blob for blob in batch.blobs if str(blob.name) not in referenced]
+        return frozenset(referenced | await self._blobs_moved(unseen))
 
     async def _blobs_moved(self, unseen: Collection[ListedBlob]) -> set[str]:
         """Return the blobs whose addresses were missed because they moved between rows while these were read."""

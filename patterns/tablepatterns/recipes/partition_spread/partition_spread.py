@@ -198,9 +198,7 @@ class PartitionSpread(SetCalls[Account_co, E]):
         # The first pages are read concurrently, and would each check the settings
         await self._table.check()
         buckets = [_Bucket(partial(self.entity_set._page, part, size)) for part in parts]
-        firsts = await self.account.gather(
-            *(bucket.following() for bucket in buckets), max_concurrency=self.max_concurrency
-        )
+        firsts = await self.account.gather(*map(_Bucket.following, buckets), max_concurrency=self.max_concurrency)
         # One page of each bucket is in memory; no two heads have one number, so entities are never compared
         heads = [(ordinal(row.row_key or ""), number, row) for number, row in enumerate(firsts) if row is not None]
         heapq.heapify(heads)

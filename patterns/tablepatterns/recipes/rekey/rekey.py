@@ -127,16 +127,14 @@ class Rekey(Pattern[Account_co], Generic[Account_co, E]):
         super().__init__(cast("Account_co", new_set.account))
         self.old_set = old_set
         self.new_set = new_set
-        self._writer: DualWriter[Account_co] = DualWriter(
-            old_set, new_set, Timing(lease, refresh, max_pause, longest_stall), control=control, queue=queue, name=name
-        )
+        timing = Timing(lease, refresh, max_pause, longest_stall)
+        writer: DualWriter[Account_co] = DualWriter(old_set, new_set, timing, control=control, queue=queue, name=name)
+        self._writer = writer
         self.name, self.queue, self.kind = self._writer.name, self._writer.queue, self._writer.kind
         declare_move(self._writer, *map(set_identity, (old_set, new_set)))
         self._poison = self.account.queue(f"{self.queue}-poison")
         identity = SetIdentity(identity_of(self.account), self.kind, new_set.key)
-        self.entities: RekeyedEntities[Account_co, E] = RekeyedEntities(
-            self._writer, identity, adapter_or_none(old_set)
-        )
+        self.entities: RekeyedEntities[Account_co, E] = RekeyedEntities(writer, identity, adapter_or_none(old_set))
 
     @recipe
     async def status(self) -> RekeyStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from ... import limits
 from ...argument_types import checked
+from ...batches import batches
 from ...declared_rows import RowKind, StoreName
 from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
 from ...entity_set.calls import SetCalls
@@ -107,9 +108,8 @@ class WideEntity(SetCalls[Account_co, E]):
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
-        self._rows = Key(
-            key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units
-        )
+        row_template = f"{key.row_template}{separator}{{{PART}:02d}}"
+        self._rows = Key(key.partition_template, row_template, max_units=key.max_units)
         with locating(f"table {table}"):
             self._check_design()
             self.table = account.table(table)
@@ -240,9 +240,8 @@ class WideEntity(SetCalls[Account_co, E]):
         row = await self.table.get(old.partition_key, old.row_key(number), select=self._selected(names))
         if row is None:
             return None
-        part = Part(
-            old.row_key(number), row.etag or "", write_ids_of(row), {name: row[name] for name in names if name in row}
-        )
+        part_fields = {name: row[name] for name in names if name in row}
+        part = Part(old.row_key(number), row.etag or "", write_ids_of(row), part_fields)
         return Stored(old.partition_key, old.first, (part,), is_whole=False)
 
     async def _stored(self, fields: Mapping[str, Any], retry_for: float, select: Sequence[str] | None = None) -> Stored:
@@ -351,7 +350,8 @@ class WideEntity(SetCalls[Account_co, E]):
         retry_for: float,
     ) -> Stored:
         """Write the parts, in one transaction or under a new generation, after validating everything."""
-        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and _payload(writes) < self.transaction_bytes
+        payload = sum(write.payload_bound for write in writes)
+        fits = len(writes) <= limits.MAX_TRANSACTION_OPERATIONS and payload < self.transaction_bytes
         if len(writes) == 1 or fits:
             await _run_before(before, writes)
             return old.after_write(parts, old.generation, await self._submit(old, writes))
@@ -365,7 +365,8 @@ class WideEntity(SetCalls[Account_co, E]):
         publication = old.publication(parts, generation)
         check_transaction(publication)
         try:
-            for batch in _batches(old.unpublished(parts, generation), self.transaction_bytes):
+            rows = old.unpublished(parts, generation)
+            for batch in batches(rows, lambda row: row.payload_bound, self.transaction_bytes - 1):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
         except LOST_RACE:
@@ -458,9 +459,8 @@ class WideEntity(SetCalls[Account_co, E]):
 
     def _check_mapped(self) -> None:
         """Reject mappings that store properties without a part."""
-        if PARTS in self._mappings.written_names(
-            [name for mapping in self._mappings.mappings for name in mapping.fields]
-        ):
+        names = [name for mapping in self._mappings.mappings for name in mapping.fields]
+        if PARTS in self._mappings.written_names(names):
             raise BadDesign("mappings", PARTS, "the name is reserved", "use another name")
         for name in self._layout.names:
             for stored_name in self._mappings.written_names([name]):
@@ -479,19 +479,3 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 
 def part_key(entity_set: WideEntity[Any]) -> Key:
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
-
-
-def _payload(operations: Iterable[Operation]) -> int:
-    return sum(operation.payload_bound for operation in operations)
-
-
-def _batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
-    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
-    batch: list[Operation] = []
-    for operation in operations:
-        if batch and _payload([*batch, operation]) >= most_bytes:
-            yield batch
-            batch = []
-        batch.append(operation)
-    if batch:
-        yield batch
