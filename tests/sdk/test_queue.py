@@ -17,7 +17,7 @@ from tablepatterns import connect
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.messages.lease import Lease
-from tablepatterns.recipe import run_with_heartbeat
+from tablepatterns.recipe import elapsed, run_with_heartbeat
 from tablepatterns_engine.account import Engine
 
 pytestmark = pytest.mark.both_sdks
@@ -262,7 +262,7 @@ async def test_a_lease_knows_its_work_and_its_time(storage: Any, queue: Any, eng
 
 
 async def test_a_lease_is_counted_from_when_it_was_asked_for(storage: Any, queue: Any, engine: Engine) -> None:
-    since = storage.now()
+    since = elapsed(storage)
     engine.clock.advance(20)
     lease = await leased(storage, queue, requested_at=since)
     assert 9 < lease.remaining <= 10
