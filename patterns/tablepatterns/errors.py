@@ -166,7 +166,7 @@ class EntityNotFound(ServiceError, ResourceNotFoundError):
 
 
 class ReferenceNotFound(EntityNotFound):
-    """An entity refers to one that does not exist; nothing has changed."""
+    """An entity refers to one that does not exist, or that is not copied there; nothing has changed."""
 
 
 class EntityAlreadyExists(ServiceError, ResourceExistsError):

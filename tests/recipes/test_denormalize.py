@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.derived_tables import DerivedTables, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
-from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    ReferenceNotFound,
+)
 from tablepatterns.jobs import backfill, repair, verify
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.summary import Summary
@@ -313,3 +324,56 @@ async def test_an_employee_that_was_read_from_an_index_costs_a_read_more(places:
     await employees.merge(found, {"Age": 6})
     with pytest.raises(EntityChanged):
         await employees.merge(stale, {"Age": 7})
+
+
+# -- rows that the copied entity does not name
+
+
+@st.composite
+def changes_of_teams(draw: st.DrawFn) -> list[tuple[str, int, Any]]:
+    """Return writes: the e-mail or the team of an employee, a deletion, and the head of a team."""
+    employee, team = st.integers(1, 2), st.sampled_from(["a", "b"])
+    steps = st.one_of(
+        st.tuples(st.just("email"), employee, st.sampled_from(["x", "y", None])),
+        st.tuples(st.just("team"), employee, st.sampled_from(["a", "b", None])),
+        st.tuples(st.just("delete"), employee, st.none()),
+        st.tuples(st.just("head"), employee, team),
+    )
+    return draw(st.lists(steps, max_size=8))
+
+
+@pytest.mark.parametrize("key", [Key("{Department}", "team_{Team}"), Key("team_{Team}", "{Department}")])
+def test_copies_are_in_the_row_that_the_entity_names(key: Key) -> None:
+    """An entity is copied only where its later changes are copied too, or nothing is."""
+
+    @given(changes_of_teams())
+    def check(steps: list[tuple[str, int, Any]]) -> None:
+        storage = connect()
+        is_elsewhere = key.partition_fields == ("Team",)
+        head = CopiedFields(
+            key,
+            refers={"EmployeeId": "HeadId"},
+            copies={"Email": "HeadEmail"},
+            store=InTable("Teams") if is_elsewhere else None,
+        )
+        employees: Any = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[head])
+        teams: Any = EntitySet(
+            storage, "Teams" if is_elsewhere else "Staff", key, derived=[head.filled_from(employees)]
+        )
+        for kind, number, value in steps:
+            fields = {**SALES, "EmployeeId": number}
+            with suppress(EntityNotFound):
+                if kind == "head":
+                    teams.insert_or_replace({**SALES, "Team": value, "HeadId": number})
+                elif kind == "delete":
+                    employees.delete(fields, force=True)
+                else:
+                    stored = employees.get(fields) or fields
+                    employees.insert_or_replace({**stored, kind.title(): value})
+        for team in teams.scan():
+            employee = employees.get({**SALES, "EmployeeId": team["HeadId"]}) or {}
+            is_named = employee.get("Team") == team["Team"]
+            assert team.get("HeadEmail") == (employee.get("Email") if is_named else None)
+        assert verify(employees, head).is_clean
+
+    check()

@@ -26,8 +26,9 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
     """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other."""
     for derived_data in derived:
         derived_data.check_key(key, table)
-        if isinstance(derived_data, LookedUpFields):
-            _check_account(derived_data, mappings.account)
+        if isinstance(derived_data, LookedUpFields) and _api_of(derived_data.account) != _api_of(mappings.account):
+            rule = "the set that it copies from is on another account, or on a sync one beside an async one"
+            raise BadDesign("derived", derived_data.name, rule, "create both sets with the same account")
         mappings.check_read(derived_data.name, derived_data.reads)
         if isinstance(derived_data, Index) and (properties := derived_data.shape(key).include) is not None:
             mappings.check_held(derived_data.name, properties)
@@ -47,11 +48,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
             _check_apart(other.name, rival, row, repr(one.name))
 
 
-def _check_account(looked_up: LookedUpFields, account: Account) -> None:
-    """Reject fields that a set of another account would look up there, and update there."""
-    if (is_sync(looked_up.account), identity_of(looked_up.account)) != (is_sync(account), identity_of(account)):
-        rule = "the set that it copies from is on another account, or on a sync one beside an async one"
-        raise BadDesign("derived", looked_up.name, rule, "create both sets with the same account")
+def _api_of(account: Account) -> tuple[str, bool]:
+    return identity_of(account), is_sync(account)
 
 
 def _check_copies(index: Index, key: Key, derived: Collection[Derived]) -> None:

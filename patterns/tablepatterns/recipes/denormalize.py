@@ -42,8 +42,9 @@ class CopiedFields(SharedRows):
     'jo@contoso.com'
 
     Consistency: in the same partition, the copies change in one transaction with their source, elsewhere eventually. A
-    change that would refer to an entity that does not exist is rejected. Writes made without the two sets are not
-    copied, and values that callers give for the copies are ignored. More: docs/patterns/denormalize.md.
+    change that would refer to an entity that does not exist, or whose own fields give another key for its copies, is
+    rejected. Writes made without the two sets are not copied, and values that callers give for the copies are ignored.
+    More: docs/patterns/denormalize.md.
 
     Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
     that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table
@@ -132,7 +133,8 @@ class CopiedFields(SharedRows):
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         if row is None or self.referred(primary.key, RowLayout(self.key).entity(row)) != primary.row:
             return None
-        copies = self.copied({} if primary.fields is None else primary.fields)
+        # A row that the entity's own fields do not name would not follow its changes
+        copies = self.copied(primary.fields or {}) if keys in primary.parts(self) else {}
         stored_copies = {name: row[name] for name in self.copies.values() if name in row}
         if same_value(stored_copies, copies):
             return None
@@ -215,8 +217,13 @@ class FilledCopies(LookedUpFields):
         if row is None:
             text = f"{self._copies.name}: the entity {new} does not exist. Nothing was written; insert it first."
             raise ReferenceNotFound(text)
-        copies = self._copies.copied(primary_layout(self._source).entity(row))
-        return self._with(change, copies), [] if self._copies.is_eventual else [unchanged(new, row)]
+        fields = primary_layout(self._source).entity(row)
+        if change.row not in self._copies.keys(self._source.key, fields):
+            names = ", ".join(self._copies.key.fields)
+            text = f"{self._copies.name}: the entity {new} does not name {change.row} as the row of its copies, which"
+            raise ReferenceNotFound(f"{text} would not follow it. Nothing was written; change its {names} first.")
+        guards = [] if self._copies.is_eventual else [unchanged(new, row)]
+        return self._with(change, self._copies.copied(fields)), guards
 
     def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""

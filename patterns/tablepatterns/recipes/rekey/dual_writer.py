@@ -21,11 +21,11 @@ from ...argument_types import check_least
 from ...entity import Entity, without_none
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import adapter_or_none, check_both_sync, check_same_model
+from ...entity_set.internals import adapter_or_none, check_both_sync, check_same_model, set_identity
 from ...entity_set.shared_rows import replacing
 from ...errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LeaseLost, OutcomeUnknown
 from ...messages.lease import Envelope, Lease, process_received
-from ...recipe import Account, Account_co, Pattern, elapsed, identity_of
+from ...recipe import Account, Account_co, Pattern, elapsed
 from ...retry import LOST_RACE, RETRY_FOR, Overtaken, overtaken_by
 from .fence import fenced, under_lease
 from .mirror import Claim, Difference, Mirror, keys_or_none
@@ -379,12 +379,10 @@ class _LastRead:
 
 
 def is_same_table(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> bool:
-    is_same_name = old_set.table.name.lower() == new_set.table.name.lower()
-    return is_same_name and identity_of(old_set.account) == identity_of(new_set.account)
+    return set_identity(old_set)[:2] == set_identity(new_set)[:2]
 
 
 def _check_sets(old_set: EntitySet[Any, Any], new_set: EntitySet[Any, Any]) -> None:
-    """Reject two sets between which entities cannot be moved."""
     check_both_sync("new_set", old_set.account, new_set.account)
     if is_same_table(old_set, new_set) and old_set.key.overlaps(new_set.key):
         rule = "in one table, a row could belong to both sets"
