@@ -240,6 +240,10 @@ CRC64_MISMATCH = _error(f"400 Crc64Mismatch: {_MISMATCH.format('CRC64')}")
 BOTH_CHECKSUMS = _error(
     "400 BothCrc64AndMd5HeaderPresent: Both x-ms-content-crc64 header and Content-MD5 header are present."
 )
+BOTH_RANGE_CHECKSUMS = _error(
+    "400 BothCrc64AndMd5RangeHeaderPresent: Both x-ms-range-get-content-crc64 header and x-ms-range-get-content-md5 "
+    "header are present."
+)
 
 # -- Conditions
 

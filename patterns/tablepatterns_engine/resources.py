@@ -54,13 +54,15 @@ def invalid_parameter(name: str, value: object, reason: str | None = None) -> Se
 
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NOT_IN_HEADERS: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+"""What no header can have; a client in this process is not stopped by HTTP."""
 
 
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to store; reject names that are not identifiers, and more than 8 KiB in total."""
+    """Return a copy to store; reject names that are not identifiers, control characters, and more than 8 KiB."""
     if "" in metadata:
-        raise ServiceError(errors.EMPTY_METADATA_KEY)
-    if not all(map(_NAME.fullmatch, metadata)):
+        raise ServiceError(errors.EMPTY_METADATA_KEY.with_details(MetadataValue=metadata[""]))
+    if not all(map(_NAME.fullmatch, metadata)) or any(map(NOT_IN_HEADERS.search, metadata.values())):
         raise ServiceError(errors.INVALID_METADATA)
     size = sum(len(name) + len(value.encode("utf-8", "surrogatepass")) for name, value in metadata.items())
     if size > MAX_METADATA_BYTES:

@@ -18,6 +18,8 @@ _KNOWN: Final = frozenset(_LIST.split())
 _LATEST: Final = max(_KNOWN)
 FIRST_WITH_CRC64: Final = "2019-02-02"
 """The first version whose writes return a CRC64; earlier ones return an MD5."""
+FIRST_WITH_BOTH_CHECKSUMS: Final = "2026-10-06"
+"""The first version whose writes with an MD5 return a CRC64, too, and whose Get Blob returns the tier."""
 _FIRST_VERSIONS: Final[Mapping[str, str]] = {
     "x-ms-error-code": "2017-07-29",
     "x-ms-delete-type-permanent": "2017-07-29",

@@ -35,7 +35,7 @@ Key = tuple[Path, int]
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make recordings", description="Replay recorded answers of the service.")
     parser.add_argument("folder", type=Path, help="a folder with recordings of the Azure SDKs, in YAML or JSON")
-    parser.add_argument("--azurite", action="store_true", help="replay on Azurite, too")
+    parser.add_argument("--azurite", action="store_true", help="replay on Azurite, too; else its figures are kept")
     parser.add_argument("--record", action="store_true", help="write the figures and the facts that the project keeps")
     options = parser.parse_args()
     paths = find_recordings(options.folder)
@@ -52,6 +52,8 @@ def main() -> int:
             **all_figures("engine", [results[key] for key in both]),
             **all_figures("azurite", [others[key] for key in both]),
         }
+    elif FIGURES.exists():
+        document["common"] = tomllib.loads(FIGURES.read_text("utf-8"))["common"]
     explained, unexplained = explain(results.values())
     document["differences"] = explained
     print(tomlkit.dumps(document))
@@ -69,8 +71,9 @@ def run(paths: Sequence[Path], make_backend: Callable[[], Backend]) -> dict[Key,
 
 
 def run_azurite(paths: Sequence[Path]) -> dict[Key, Result]:
-    names = (f"recording{number}" for number in count())
-    accounts = {f"recording{number}": AZURITE_KEY for number in range(2 * len(paths))}
+    names = (f"rec{number}" for number in count())
+    replayed = [path for path in paths if "session-records" not in path.parts]
+    accounts = {f"rec{number}": AZURITE_KEY for number in range(2 * len(replayed))}
     with azurite_server.running(ROOT / ".azurite/recordings.log", accounts) as urls:
         return run(paths, lambda: AzuriteBackend(urls, names))
 

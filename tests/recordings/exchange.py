@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 SERVICES = ("table", "queue", "blob")
 
@@ -36,13 +36,19 @@ class Answer(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A request, with the names of its headers as sent, and the service's answer."""
+    """A request, with the names of its headers as sent, and the service's answer.
+
+    :param sdk: the language of the SDK that sent it
+    :param is_complete: whether all of its headers and its body are recorded, so that it can be sent again
+    """
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes
     answer: Answer
+    sdk: str = "Python"
+    is_complete: bool = True
 
     @property
     def service(self) -> str | None:
@@ -71,8 +77,17 @@ class Exchange(NamedTuple):
         return read_date(self.answer.headers.get("date", ""))
 
     @property
-    def is_signed(self) -> bool:
+    def has_date(self) -> bool:
         return any(name.lower() in ("x-ms-date", "date") for name in self.headers)
+
+    @property
+    def has_sas(self) -> bool:
+        """Whether it was sent with a SAS, or a token of JavaScript's SDK."""
+        return "sig" in self.query or (self.sdk == "JavaScript" and not self.has_date)
+
+    @property
+    def is_signed(self) -> bool:
+        return self.has_sas or self.has_date
 
     @property
     def is_list(self) -> bool:
@@ -124,7 +139,8 @@ def read_date(text: str) -> datetime | None:
 def find_recordings(folder: Path) -> list[Path]:
     """Return the recordings below a folder, without those of Azure Files and Cosmos DB, which the engine is not."""
     others = re.compile(r"test_(file|share|directory|get_file|handle)|.*_(cosmos|comsos)")
-    paths = sorted([*folder.rglob("*.yaml"), *folder.rglob("recordings/**/*.json")])
+    forms = ("*.yaml", "recordings/**/*.json", "session-records/**/*.json")
+    paths = sorted(path for form in forms for path in folder.rglob(form))
     return [path for path in paths if not others.match(path.name)]
 
 
@@ -154,7 +170,9 @@ def _read_object(loader: Any, name: str, node: Any) -> Any:
 
 def read_recording(path: Path) -> list[Exchange]:
     if path.suffix == ".json":
-        return list(map(_entry, json.loads(path.read_text("utf-8-sig"))["Entries"]))
+        document = json.loads(path.read_text("utf-8-sig"))
+        form = next(form for form in _FORMS if form in document)
+        return [_FORMS[form](record) for record in document[form]]
     document = _loader()(path.read_text("utf-8"))
     interactions = document.get("interactions", []) if isinstance(document, dict) else []
     return [_exchange(interaction["request"], interaction["response"]) for interaction in interactions]
@@ -175,7 +193,33 @@ def _entry(entry: Any) -> Exchange:
     answer = Answer(entry["StatusCode"], told, _proxy_body(entry["ResponseBody"], received))
     headers = {name: _text(value) for name, value in sent.items() if not name.startswith(":")}
     body = _proxy_body(entry["RequestBody"], sent)
-    return _of_one_account(Exchange(entry["RequestMethod"], entry["RequestUri"], headers, body, answer))
+    agent = re.search("azsdk-(go|js)", " ".join(headers.values()))
+    sdk = {"go": "Go", "js": "JavaScript"}[agent[1]] if agent else "Python"
+    return _of_one_account(Exchange(entry["RequestMethod"], entry["RequestUri"], headers, body, answer, sdk))
+
+
+def _call_record(record: Any) -> Exchange:
+    """Return an exchange that Java's SDK recorded, without the body and most headers of the request."""
+    received = record["Response"] or {"StatusCode": "0"}
+    told = {name.lower(): value for name, value in received.items() if name not in _NO_HEADERS_OF_JAVA}
+    answer = Answer(int(received["StatusCode"]), told, received.get("Body", "").encode())
+    return Exchange(record["Method"], record["Uri"], record["Headers"], b"", answer, "Java", is_complete=False)
+
+
+def _browser_record(record: Any) -> Exchange:
+    """Return an exchange that JavaScript's SDK recorded in a browser before 2022, without headers of the request."""
+    told = {name.lower(): value for name, value in record["responseHeaders"].items()}
+    url, headers = f"{record['url']}?{urlencode(record['query'])}", {"x-ms-version": told.get("x-ms-version", "")}
+    answer = Answer(record["status"], told, (record["response"] or "").encode())
+    return Exchange(record["method"], url, headers, b"", answer, "JavaScript", is_complete=False)
+
+
+_NO_HEADERS_OF_JAVA = frozenset({"Body", "StatusCode", "retry-after"})
+_FORMS: Mapping[str, Callable[[Any], Exchange]] = {
+    "Entries": _entry,
+    "networkCallRecords": _call_record,
+    "recordings": _browser_record,
+}
 
 
 def _of_one_account(exchange: Exchange) -> Exchange:
@@ -196,6 +240,7 @@ def _of_one_account(exchange: Exchange) -> Exchange:
         rename(exchange.headers),
         rename_in(exchange.body),
         Answer(answer.status, rename(answer.headers), rename_in(answer.body)),
+        exchange.sdk,
     )
 
 

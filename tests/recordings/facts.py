@@ -18,17 +18,30 @@ from defusedxml.ElementTree import fromstring
 from recordings.comparison import OF_TRANSPORT
 from recordings.exchange import Answer, Exchange
 from recordings.replay import Result
+from recordings.scope import NO_REQUEST
 
 PATH: Final = Path(__file__).parent / "facts.tsv"
+REQUESTS: Final = PATH.with_name("requests.txt")
 _VARYING: Final = (
     *("x-ms-meta-", "x-ms-copy-", "x-ms-access-tier", "x-ms-tag-count", "x-ms-content", "x-ms-blob-content"),
-    *("cache-control", "content-"),
+    *("cache-control", "content-", "access-control-"),
 )
 """How the names of headers begin that depend on the resource, rather than on the operation."""
 _OF_ACCOUNT: Final = frozenset(
-    ("x-ms-version-id", "x-ms-is-current-version", "x-ms-is-soft-deleted", "VersionId", "IsCurrentVersion")
+    (
+        "x-ms-version-id",
+        "x-ms-is-current-version",
+        "x-ms-is-soft-deleted",
+        "VersionId",
+        "IsCurrentVersion",
+        "IncludeAPIs",
+    )
 )
-"""Headers and elements of accounts that keep versions of blobs, or deleted blobs."""
+"""Headers and elements of accounts that keep versions of blobs or deleted blobs, or that measure requests."""
+
+
+_OF_SETTINGS: Final = frozenset(("Metadata", "RetentionPolicy", "DeleteRetentionPolicy", "StaticWebsite"))
+"""Elements whose content depends on the resource or the account."""
 
 
 class Fact(NamedTuple):
@@ -36,6 +49,8 @@ class Fact(NamedTuple):
 
     :param target: what the request is for, with the option `comp`
     :param versions: the first and the last version of the service that it was seen in
+    :param years: the first and the last year in which it was recorded
+    :param sdks: the languages of the SDKs whose tests recorded it
     :param headers: the headers that all answers of the last version have
     :param members: the elements or members that all bodies of the last version have
     :param etag: whether the ETag is the one that the resource had before: "same", "new", or "" if that varies
@@ -46,6 +61,8 @@ class Fact(NamedTuple):
     target: str
     answer: str
     versions: str
+    years: str
+    sdks: str
     seen: int
     headers: str
     members: str
@@ -53,7 +70,12 @@ class Fact(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.service} {self.verb} {self.target}: {self.answer}"
+        return _name((self.service, self.verb, self.target, self.answer))
+
+
+def _name(place: Sequence[str]) -> str:
+    service, verb, target, answer = place
+    return f"{service} {verb} {target}: {answer}"
 
 
 def read_facts() -> list[Fact]:
@@ -68,14 +90,17 @@ def write_facts(facts: Iterable[Fact]) -> None:
 
 
 def facts_of(results: Iterable[Result]) -> list[Fact]:
-    """Return the facts of all exchanges that can be compared and that the engine answers alike."""
+    """Return the facts of all exchanges that the engine answers alike, replayed or by a request of `requests.txt`."""
+    tried = {line.split(" |")[0] for line in REQUESTS.read_text("utf-8").splitlines()}
     groups: dict[tuple[str, str, str, str], list[tuple[Exchange, str]]] = defaultdict(list)
     etags: dict[tuple[str, str], str] = {}
     for result in results:
         exchange = result.exchange
         relation = _relation(etags, result.recording, exchange)
-        if not result.set_aside and result.level and exchange.version:
-            place = exchange.service or "", exchange.method, target_of(exchange), str(exchange.answer)
+        place = exchange.service or "", exchange.method, target_of(exchange), str(exchange.answer)
+        is_replayed = not result.set_aside and result.level
+        is_known = result.set_aside == NO_REQUEST and _name(place) in tried
+        if exchange.version and (is_replayed or is_known):
             groups[place].append((exchange, relation))
     return [_fact(place, group) for place, group in sorted(groups.items())]
 
@@ -99,8 +124,22 @@ def _fact(place: tuple[str, str, str, str], group: Sequence[tuple[Exchange, str]
     members = set.intersection(*(set(members_of(answer)) for answer in last))
     relations = {relation for _, relation in group if relation}
     etag = relations.pop() if len(relations) == 1 else ""
-    ends = " to ".join(dict.fromkeys((versions[0], versions[-1])))
-    return Fact(*place, ends, len(group), " ".join(sorted(headers)), " ".join(sorted(members)), etag)
+    years = sorted({str(exchange.date.year) for exchange, _ in group if exchange.date})
+    sdks = " ".join(sorted({exchange.sdk for exchange, _ in group}))
+    return Fact(
+        *place,
+        _ends(versions),
+        _ends(years),
+        sdks,
+        len(group),
+        " ".join(sorted(headers)),
+        " ".join(sorted(members)),
+        etag,
+    )
+
+
+def _ends(values: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((values[0], values[-1]))) if values else ""
 
 
 def own_headers(answer: Answer) -> set[str]:
@@ -122,7 +161,7 @@ def _paths(element: Element, parent: str = "") -> Iterator[str]:
         return
     path = parent + name
     yield path
-    if name != "Metadata":
+    if name not in _OF_SETTINGS:
         for child in element:
             yield from _paths(child, f"{path}/")
 

@@ -13,6 +13,12 @@ from recordings.exchange import Answer, Exchange
 
 _VERSION = "2018-11-09"
 _MAX_BLOB = 80 << 20
+_ANY_ORIGIN = (
+    b"<StorageServiceProperties><Cors><CorsRule><AllowedMethods>DELETE,GET,HEAD,MERGE,POST,OPTIONS,PUT,PATCH"
+    b"</AllowedMethods><AllowedOrigins>*</AllowedOrigins><AllowedHeaders>*</AllowedHeaders>"
+    b"<ExposedHeaders>*</ExposedHeaders><MaxAgeInSeconds>86400</MaxAgeInSeconds></CorsRule></Cors>"
+    b"</StorageServiceProperties>"
+)
 _UNSUPPORTED = re.compile(rb"<(DeleteRetentionPolicy|StaticWebsite)>.*?</\1>", re.DOTALL)
 
 
@@ -28,6 +34,7 @@ class Preparation:
     def run(self) -> set[tuple[str, ...]]:
         """Prepare the account; return the paths of the blobs whose content is not known."""
         self._create_resources()
+        self._allow_origins()
         self._set_properties()
         return self._upload_blobs()
 
@@ -62,6 +69,17 @@ class Preparation:
             self._send("POST", f"{base}Tables", headers, json.dumps({"TableName": name}).encode())
         else:
             self._send("PUT", base + name + ("?restype=container" if service == "blob" else ""), {})
+
+    def _allow_origins(self) -> None:
+        """Let pages of any origin send requests to the accounts whose answers say that they may."""
+        services = {
+            (exchange.account, exchange.service)
+            for exchange in self._exchanges
+            if exchange.answer.headers.get("access-control-allow-origin") == "*"
+        }
+        for account, service in sorted(services):
+            url = f"https://{account}.{service}.core.windows.net/?restype=service&comp=properties"
+            self._send("PUT", url, {}, _ANY_ORIGIN)
 
     def _set_properties(self) -> None:
         """Set the service's properties that the recording returns first; what the engine lacks is left out."""

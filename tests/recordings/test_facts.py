@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 
 from recordings.exchange import Answer
+from recordings.facts import REQUESTS as REQUESTS_FILE
 from recordings.facts import Fact, members_of, own_headers, read_facts
 from support.blob_requests import LEASE
 from support.documented_account import Account
@@ -22,6 +22,7 @@ LARGE: Final = {
     "{253 properties}": ", ".join(f'"P{number}": 1' for number in range(253)),
 }
 """What is too large for its place, by its name in `requests.txt`."""
+_OTHER_ID: Final = "11111111-1111-1111-1111-111111111111"
 
 
 class Ask(NamedTuple):
@@ -36,7 +37,7 @@ class Ask(NamedTuple):
 def read_requests() -> dict[str, Ask]:
     """Return the requests of `requests.txt`: fact | path | headers | body | request, headers and body before it."""
     requests: dict[str, Ask] = {}
-    for line in (Path(__file__).parent / "requests.txt").read_text("utf-8").splitlines():
+    for line in REQUESTS_FILE.read_text("utf-8").splitlines():
         fact, path, *rest = (cell.strip() for cell in line.split(" |"))
         headers, body, *before = (*rest, *[""] * (2 - len(rest)))
         requests[fact] = Ask(path, read_headers(headers), body, tuple(before))
@@ -54,7 +55,9 @@ REQUESTS: Final = read_requests()
 
 def send(account: Account, fact: Fact, method: str, path: str, headers: dict[str, str], body: str) -> Response:
     said = {"x-ms-version": fact.versions.rpartition(" ")[2], **(JSON if fact.service == "table" else {}), **headers}
-    path = path.replace("{receipt}", account.receipt)
+    message, _, receipt = account.receipt.partition("?")
+    path = path.replace("{receipt}", account.receipt).replace("{message}", message)
+    path = path.replace("{receipt of another message}", f"{_OTHER_ID}?{receipt}")
     wire, is_secondary = account.wires[fact.service], path.startswith("{secondary}")
     base = wire.base.replace("//contoso.", "//contoso-secondary.") if is_secondary else wire.base
     content = body.replace(r"\r\n", "\r\n")
@@ -81,7 +84,8 @@ def test_each_fact_has_a_request() -> None:
 @pytest.mark.parametrize("fact", FACTS, ids=[fact.name for fact in FACTS])
 def test_the_engine_answers_as_recorded(fact: Fact) -> None:
     account, ask = Account(), REQUESTS[fact.name]
-    values = {"{lease}": LEASE, "{future}": "Fri, 01 Jan 2100 00:00:00 GMT"}
+    values = {"{lease}": LEASE, "{other lease}": _OTHER_ID, "{64 letters}": "a" * 64}
+    values["{future}"] = "Fri, 01 Jan 2100 00:00:00 GMT"
     if ask.before:
         line, fields, body = (*ask.before, "", "")[:3]
         method, place = line.split(" ", 1)

@@ -24,16 +24,20 @@ class Grammar(NamedTuple):
 _PARAMETER: Final = "InvalidQueryParameterValue"
 _TOO_LONG: Final = ("2147483648", "-2147483649", "9" * 19)
 """Numbers of more than 32 bits."""
+_NO_WORDS: Final = ("x", "metadata,x", "Metadata", ",", "metadata,", "metadata, metadata")
 _DATE: Final = "Mon, 01 Jan 2001 00:00:00 GMT"
 _MD5: Final = "AAAAAAAAAAAAAAAAAAAAAA=="
 _CRC64: Final = "AAAAAAAAAAA="
 
-ETAG: Final = Grammar(('"0x1"', "0x1", 'W/"0x1"', "*"), ('"0x1', '0x1"', "a b", '"a"b"', "", '"0x1",'))
+ETAG: Final = Grammar(
+    ('"0x1"', "0x1", 'W/"0x1"', "*"), ('"0x1', '0x1"', "a b", '"a"b"', "", '"0x1",', "*,*", '*, "0x1"', '"0x1"\n')
+)
 DATE: Final = Grammar(
     (_DATE, "Monday, 01-Jan-01 00:00:00 GMT", "Mon Jan  1 00:00:00 2001"),
     (
         *("yesterday", "2001-01-01T00:00:00Z", "0", "", "Mon, 32 Jan 2001 00:00:00 GMT"),
         *("Mon, 01 Jan 2001 25:00:00 GMT", "Mon, 01 Jan 99999 00:00:00 GMT", "Mon, 01 Jan 2001", f"{_DATE} x"),
+        *("Tue, 01 Jan 2001 00:00:00 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "Mon Jan  1 00:00:00 0001"),
         *("Mon, 01 Foo 2001 00:00:00 GMT", "Mon, 01 Jan 2001 00:00 GMT", "Mon, 01 Jan 2001 00:00:00"),
     ),
 )
@@ -51,7 +55,13 @@ TAGS: Final = Grammar(
         ),
     ),
 )
-ID: Final = Grammar((LEASE, f"{{{LEASE}}}", f"({LEASE})", LEASE.replace("-", "")), ("x", "", LEASE[:-1], f"{LEASE}0"))
+ID: Final = Grammar(
+    (LEASE, f"{{{LEASE}}}", f"({LEASE})", LEASE.replace("-", ""), LEASE.upper()),
+    (
+        *("x", "", LEASE[:-1], f"{LEASE}0", f"urn:uuid:{LEASE}", f"{{{LEASE}", f"{LEASE}}}", f"({LEASE}}}"),
+        *(LEASE.replace("-", "", 1), LEASE.replace("0", "\uff10")),
+    ),
+)
 FLAG: Final = Grammar(("true", "false", "True"), ("x", "", "1", "yes", "true,false"))
 COUNT: Final = Grammar(("0", "99"), ("x", "", "-1", "1.5", "0x1", "1 2", "9" * 19))
 TIER: Final = Grammar(("Hot", "Cool", "Cold", "Archive"), ("x", "", "Warm", "P10", "Hot,Cool"))
@@ -66,6 +76,8 @@ STORED_MD5: Final = Grammar((_MD5, "AAAA", ""), ("x", "%", "A", "AAA", _MD5[:-1]
 CRC64: Final = Grammar((_CRC64,), ("x", "", "YQ==", _CRC64[:-1], "A" * 12), "InvalidCrc64")
 TEXT: Final = Grammar(("x", "a, b; c=d"), ())
 """Any text is a value."""
+HEADER: Final = TEXT._replace(malformed=("a\x00b", "a\r\nb", "\x7f", "\ud800"))
+METADATA: Final = HEADER._replace(code="InvalidMetadata")
 
 OF_EVERY_OPERATION: Final[Mapping[str, Grammar]] = {
     "?timeout": Grammar(("0", "30"), ("x", "", "-1", "1.5", "30s", *_TOO_LONG), _PARAMETER),
@@ -123,13 +135,14 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
         ),
         "InvalidTag",
     ),
-    **dict.fromkeys(("x-ms-meta-a", *(f"x-ms-blob-{name}" for name in ("cache-control", "content-type"))), TEXT),
-    **dict.fromkeys([f"x-ms-blob-content-{name}" for name in ("encoding", "language", "disposition")], TEXT),
+    "x-ms-meta-a": METADATA,
+    **dict.fromkeys([f"x-ms-blob-{name}" for name in ("cache-control", "content-type")], HEADER),
+    **dict.fromkeys([f"x-ms-blob-content-{name}" for name in ("encoding", "language", "disposition")], HEADER),
     **dict.fromkeys(("?prefix", "?delimiter", "?startFrom"), TEXT),
     "?snapshot": Grammar(("2001-01-01T00:00:00.0000000Z",), ("x", "", "2001", "2001-13-01T00:00:00Z"), _PARAMETER),
-    "?marker": Grammar((), ("x", "%", "AAAA"), "InvalidMarker"),
+    "?marker": Grammar((), ("x", "%", "AAAA"), "OutOfRangeInput"),
     "?maxresults": Grammar(("1", "5000", "5001"), ("x", "", "1.5", "1e3", *_TOO_LONG), _PARAMETER),
-    "?include": Grammar(("metadata", "", "metadata,deleted"), ("x", "metadata,x", "Metadata"), _PARAMETER),
+    "?include": Grammar(("metadata", "", "metadata,deleted"), _NO_WORDS, _PARAMETER),
     "?blocklisttype": Grammar(("committed", "uncommitted", "all"), ("x", "", "none", "all,all"), _PARAMETER),
     "?blockid": Grammar(("YQ==",), ("x", "", "Y!==", "Y" * 88), _PARAMETER),
     "?copyid": Grammar((LEASE,), ("x", "", LEASE[:-1]), _PARAMETER),
@@ -141,11 +154,11 @@ _PAGE_SIZE: Final = Grammar(
 )
 _SECONDS: Final = Grammar(("1", "60"), ("x", "", "1.5", *_TOO_LONG), _PARAMETER, out_of_range=("604801", "-1"))
 OF_QUEUES: Final[Mapping[str, Grammar]] = {
-    "x-ms-meta-a": TEXT,
+    "x-ms-meta-a": METADATA,
     "?prefix": TEXT,
     "?marker": Grammar((), ("x", "/", "//", "/other/x", "/contoso/"), "InvalidMarker"),
     "?maxresults": _PAGE_SIZE,
-    "?include": Grammar(("metadata", ""), ("x", "metadata,x", "Metadata"), _PARAMETER),
+    "?include": Grammar(("metadata", ""), _NO_WORDS, _PARAMETER),
     "?numofmessages": _PAGE_SIZE._replace(valid=("1", "32"), out_of_range=("0", "33", "-1")),
     "?visibilitytimeout": _SECONDS,
     "?messagettl": Grammar(

@@ -12,7 +12,7 @@ from .. import errors
 from ..content import Content
 from ..errors import ServiceError
 from ..http.message import Request
-from ..versions import FIRST_WITH_CRC64
+from ..versions import FIRST_WITH_BOTH_CHECKSUMS, FIRST_WITH_CRC64
 from .crc64 import crc64
 from .headers import MD5_BYTES, base64, digest, invalid, number
 
@@ -97,7 +97,9 @@ class Payload(NamedTuple):
 
     def headers(self, version: str) -> dict[str, str]:
         """Return the headers of a response, with another checksum if the request has none."""
-        return self.structure | (self.checksum or checksum_headers(self.content, version))
+        if self.checksum and version < FIRST_WITH_BOTH_CHECKSUMS:
+            return self.structure | self.checksum
+        return self.structure | checksum_headers(self.content, version) | self.checksum
 
 
 def read_payload(request: Request) -> Payload:

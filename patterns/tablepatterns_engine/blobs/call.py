@@ -68,7 +68,8 @@ def locate(url: str, account: str) -> Target:
     address = read_address(url, account)
     query = address.query
     first, _, blob_path = address.tail[1:].partition("/")
-    container, blob = decode(first), decode(blob_path)
+    # The service writes slashes for backslashes
+    container, blob = decode(first), decode(blob_path).replace("\\", "/")
     if query.get("restype") == "account" and query.get("comp") == "properties":
         return Target(address, "account", container, blob)
     if not container:

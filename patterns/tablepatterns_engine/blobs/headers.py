@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from datetime import timezone
-from email.utils import parsedate_to_datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from tablepatterns.edm import Ticks
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, write_token
+from ..resources import NOT_IN_HEADERS
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, Terms, Versioned, parse_tag_condition
 from .leases import INFINITE, Lease, State
@@ -83,11 +84,22 @@ def _parse_date(text: str) -> Ticks:
     if not _DATE.fullmatch(text):
         raise ValueError(text)
     date = parsedate_to_datetime(text)
+    # The parser takes the year 0001 for 2001, and any day for the first of a week
+    is_of_year = re.search(rf"\b({date:%Y}|\d\d)( \d\d:|$)", text)
+    if not is_of_year or (text[:3].isalpha() and text[:3] != format_datetime(date)[:3]):
+        raise ValueError(text)
     return Ticks.of(date if date.tzinfo else date.replace(tzinfo=timezone.utc))
+
+
+_HEX: Final = r"[0-9A-Fa-f]"
+_DASHED: Final = rf"{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
+_GUID: Final = re.compile(rf"{_DASHED}|\{{{_DASHED}\}}|\({_DASHED}\)|{_HEX}{{32}}")
 
 
 def parse_guid(text: str) -> UUID:
     """Parse a GUID in any of its forms."""
+    if not _GUID.fullmatch(text):
+        raise ValueError(text)
     return UUID(text.strip("()"))
 
 
@@ -120,14 +132,17 @@ def read_content_headers(
 ) -> ContentHeaders:
     """Return the content headers of a request; those about the body count only if it is the `whole` content."""
 
-    def value_of(name: str) -> str | None:
-        return headers.get(BLOB_PREFIX + name) or (headers.get(name) if whole else None) or None
+    def value_of(name: str, *, of_body: bool = whole) -> str | None:
+        value = headers.get(BLOB_PREFIX + name) or (headers.get(name) if of_body else None) or None
+        if value and NOT_IN_HEADERS.search(value):
+            raise invalid(BLOB_PREFIX + name, value)
+        return value
 
     return ContentHeaders(
         content_type=value_of("content-type") or default.content_type,
         encoding=value_of("content-encoding") or default.encoding,
         language=value_of("content-language") or default.language,
-        disposition=headers.get(BLOB_PREFIX + "content-disposition") or default.disposition,
+        disposition=value_of("content-disposition", of_body=False) or default.disposition,
         cache_control=value_of("cache-control") or default.cache_control,
         # Without content, the digest is stored as given
         md5=digest(headers, BLOB_PREFIX + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5) or None,
@@ -208,6 +223,8 @@ def tier_headers(blob: Blob) -> dict[str, str]:
     if blob.tier is None:
         return {"x-ms-access-tier": Tier.HOT.value, "x-ms-access-tier-inferred": "true"}
     headers = {"x-ms-access-tier": blob.tier.value}
+    if blob.tier is Tier.SMART:
+        headers["x-ms-smart-access-tier"] = Tier.HOT.value
     if blob.tier_changed is not None:
         headers["x-ms-access-tier-change-time"] = http_date(blob.tier_changed)
     return headers
@@ -229,10 +246,10 @@ def read_marker(marker: str) -> Mark:
     try:
         moment, space, name = read_token(marker).partition(" ")
         if not space:
-            raise ServiceError(errors.INVALID_MARKER)
+            raise ServiceError(errors.OUT_OF_RANGE_INPUT)
         return name, int(moment)
     except (ServiceError, ValueError) as error:
-        raise ServiceError(errors.INVALID_MARKER) from error
+        raise ServiceError(errors.OUT_OF_RANGE_INPUT) from error
 
 
 _LEASE: Final = "x-ms-lease-id"
@@ -281,7 +298,7 @@ _ETAG: Final = re.compile(r'(?:W/)?"[^"]*"|[^\s"]+')
 
 def _etags(header: str) -> Set[str]:
     """Return the ETags in a header; quotes are optional."""
-    etags = [etag.strip() for etag in header.split(",")]
-    if not all(map(_ETAG.fullmatch, etags)):
+    etags = [etag.strip(" \t") for etag in header.split(",")]
+    if not all(map(_ETAG.fullmatch, etags)) or (ANY in etags and len(etags) > 1):
         raise ValueError(header)
     return {etag if etag == ANY or etag.endswith('"') else f'"{etag}"' for etag in etags}

@@ -7,11 +7,14 @@ from typing import Final
 
 from tablepatterns.limits import MAX_PAGE_BLOBS, MAX_RANGE_WITH_MD5
 
+from .. import errors
 from ..content import Content
+from ..errors import ServiceError
 from ..http.headers import metadata_headers, read_number, read_words
 from ..http.message import Response
 from ..http.xml import XML, write_document
 from ..resources import invalid_parameter
+from ..versions import FIRST_WITH_BOTH_CHECKSUMS
 from .blob import Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall
@@ -31,10 +34,9 @@ from .listing import ListBlobsQuery
 from .sas import BlobPermit
 from .xml import tags_element, write_blobs, write_block_list
 
-_RANGE_CRC64: Final = "x-ms-range-get-content-crc64"
 _RANGE_CHECKSUMS: Final = {
     "x-ms-range-get-content-md5": ("Content-MD5", md5_of),
-    _RANGE_CRC64: ("x-ms-content-crc64", crc64_of),
+    "x-ms-range-get-content-crc64": ("x-ms-content-crc64", crc64_of),
 }
 _INCLUDES: Final = frozenset(
     {"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions"}
@@ -52,6 +54,8 @@ def get_blob(call: BlobCall) -> Response:
     blob.check_online()
     call.notes.examined = call.notes.returned = 1
     answer = read_headers(blob, call.now)
+    if call.version >= FIRST_WITH_BOTH_CHECKSUMS:
+        answer |= tier_headers(blob)
     if span is None:
         return _with_body(call, 200, answer | _md5(blob, "Content-MD5"), blob.content)
     first, end = span.within(len(blob.content))
@@ -141,7 +145,7 @@ def _md5(blob: Blob, name: str) -> dict[str, str]:
 def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
     """Reject a request for both checksums, for one without a range, or for one of a range over 4 MiB."""
     if all(flag(headers, name) for name in _RANGE_CHECKSUMS):
-        raise invalid(_RANGE_CRC64, headers[_RANGE_CRC64])
+        raise ServiceError(errors.BOTH_RANGE_CHECKSUMS)
     length = 1 if span is None or span.last is None else span.last - span.first + 1
     _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
 from tablepatterns.limits import MIB
 
@@ -25,6 +24,7 @@ from .headers import (
     count,
     flag,
     invalid,
+    parse_guid,
     read_content_headers,
     read_deletion_terms,
     read_header,
@@ -112,6 +112,8 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
     except ServiceError as error:
         if error.error_message is not errors.SOURCE_CONDITION_NOT_MET:
             raise CopySourceError(error) from error
+        if source.terms.match is not None and call.target.address.query.get("comp") != "appendblock":
+            raise
         # The error is that of reading the source, which is a response to GET
         asks_for_other = source.terms.none_match is not None or source.terms.modified_since is not None
         unmet = errors.NOT_MODIFIED if asks_for_other else errors.CONDITION_NOT_MET
@@ -327,7 +329,7 @@ def abort_copy(call: BlobCall) -> Response:
     call.begin("AbortCopyBlob", WRITE)
     copy_id = required_option(call.address.query, "copyid")
     try:
-        UUID(copy_id)
+        parse_guid(copy_id)
     except ValueError as error:
         raise invalid_parameter("copyid", copy_id, "copyid needs to be valid Guid.") from error
     action = required(call.request.headers, "x-ms-copy-action", str)

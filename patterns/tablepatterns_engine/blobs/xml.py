@@ -53,7 +53,7 @@ def _block_elements(name: str, blocks: Iterable[Block]) -> str:
 def name_element(name: str) -> str:
     """Return a name as an element; a name that is invalid in XML is percent-encoded and marked."""
     if NOT_XML.search(name):
-        return f'<Name Encoded="true">{quote(name)}</Name>'
+        return f'<Name Encoded="true">{quote(name, safe="")}</Name>'
     return f"<Name>{xml_text(name)}</Name>"
 
 
@@ -156,9 +156,9 @@ def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
         f"{_header('Content-Disposition', headers.disposition)}"
         f"<BlobType>{blob.kind.value}</BlobType>"
         f"{_tier(blob)}{_lease(blob.lease, now) if blob.snapshot is None else ''}"
-        f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"
         f"{_copy(blob.copy) if blob.copy and 'copy' in include else ''}"
         "<ServerEncrypted>true</ServerEncrypted>"
+        f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"
         f"{optional('TagCount', len(blob.tags) or None)}"
     )
 

@@ -152,11 +152,12 @@ class Api(Generic[CallT]):
         headers["x-ms-version"] = version = call.default_version if version is None else version
         if version <= LAST_WITHOUT_SOME_HEADERS:
             drop_newer_headers(headers, version)
-        if "origin" in sent and call.method != "OPTIONS":
-            headers.update(cors_headers(call, sent["origin"]))
         client_request_id = sent.get("x-ms-client-request-id")
         if client_request_id is not None:
             headers["x-ms-client-request-id"] = client_request_id
+        rules = self._settings.get_service_properties().cors
+        if rules and call.method != "OPTIONS":
+            headers.update(cors_headers(call, rules, headers))
         headers["Date"] = http_date(call.now)
 
     def _record(self, call: CallT, response: Response) -> None:

@@ -62,9 +62,10 @@ def required_option(query: Mapping[str, str], name: str) -> str:
 
 
 def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
-    words = frozenset(query.get(name, "").split(",")) - {""}
+    text = query.get(name, "")
+    words = frozenset(text.split(",")) if text else frozenset[str]()
     if not words <= known:
-        raise invalid_parameter(name, query[name])
+        raise invalid_parameter(name, text)
     return words
 
 

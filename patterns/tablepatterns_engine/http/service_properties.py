@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..resources import CorsRule
+from ..resources import CorsRule, invalid_parameter
 from .call import AnyCall
 from .message import Response
 from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
@@ -43,7 +44,7 @@ def get_statistics(call: AnyCall) -> Response:
     call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
     call.reach_state()
     if not call.address.secondary:
-        raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
+        raise invalid_parameter("comp", "stats", "")
     return Response(200, {**XML}, write_statistics(call.now))
 
 
@@ -56,6 +57,12 @@ def reject_unsupported(call: AnyCall) -> Response:
     """Reject an operation of the service that the engine does not have."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.NOT_IMPLEMENTED)
+
+
+_ALWAYS_LISTED: Final = ("Content-Length", "Date", "Transfer-Encoding")
+"""The headers that a star exposes, whether the response has them or not."""
+_NOT_LISTED: Final = frozenset((*_ALWAYS_LISTED, "Content-Range"))
+"""The headers of a response that are not listed with its others."""
 
 
 def find_rule(rules: Iterable[CorsRule], origin: str, method: str, names: Sequence[str] = ()) -> CorsRule | None:
@@ -90,13 +97,23 @@ def answer_preflight(call: AnyCall) -> Response:
     return Response(200, {**_origin_headers(rule, origin), **allowed})
 
 
-def cors_headers(call: AnyCall, origin: str) -> Mapping[str, str]:
-    """Return the headers that let a page of an origin read a response, if a rule allows it."""
-    rules = call.settings.get_service_properties().cors
-    rule = find_rule(rules, origin, call.request.method)
+def cors_headers(call: AnyCall, rules: Iterable[CorsRule], told: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers that let a page of an origin read a response with the headers `told`, if a rule allows it.
+
+    A read without an origin is answered as to any origin, since a cache may give the response to a page.
+    """
+    origin, method = call.request.headers.get("origin", ""), call.request.method
+    if not origin and method not in ("GET", "HEAD"):
+        return {}
+    rule = find_rule(rules, origin, method)
     if rule is None:
-        return {"Vary": "Origin"} if rules else {}
-    exposed = {"Access-Control-Expose-Headers": ",".join(rule.exposed_headers)} if rule.exposed_headers else {}
+        return {"Vary": "Origin"} if origin else {}
+    names = [name for name in rule.exposed_headers if name[-1:] != "*"]
+    prefixes = tuple(name[:-1].lower() for name in rule.exposed_headers if name[-1:] == "*")
+    hidden = {*_NOT_LISTED, "Content-Type"} if "x-ms-error-code" in told else _NOT_LISTED
+    sent = [name for name in told if name not in hidden]
+    names += [name for name in (*sent, *_ALWAYS_LISTED) if name.lower().startswith(prefixes)]
+    exposed = {"Access-Control-Expose-Headers": ",".join(names)} if names else {}
     return {**_origin_headers(rule, origin), **exposed}
 
 

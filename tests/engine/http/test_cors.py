@@ -92,6 +92,34 @@ def test_a_response_tells_the_browser_who_may_read_it(ask: Callable[..., Any]) -
     assert "Access-Control-Allow-Origin" not in ask("GET", {})[2]
 
 
+ANY_ORIGIN = CorsRule(("GET", "HEAD", "PUT", "DELETE"), ("*",), exposed_headers=("*", "x-ms-meta-m"))
+
+
+def test_a_star_exposes_the_headers_of_the_response() -> None:
+    account = Account()
+    account.engine.blobs.set_service_properties(ServiceProperties(cors=(ANY_ORIGIN,)))
+    response = account.wires["blob"].send("GET", "/photos/b", {**PAGE, "x-ms-range": "bytes=0-1"})
+    exposed = response.headers["Access-Control-Expose-Headers"].split(",")
+    own = {name for name in response.headers if not name.startswith("Access-Control")}
+    assert {"ETag", "x-ms-blob-type", "x-ms-request-id", "Content-Type"} < own
+    assert set(exposed) == (own - {"Content-Range"}) | {"Transfer-Encoding"}
+    error = account.wires["blob"].send("GET", "/photos/none", PAGE).headers["Access-Control-Expose-Headers"].split(",")
+    assert "x-ms-error-code" in error
+    assert "Content-Type" not in error
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "is_told"),
+    [("GET", "/photos/b", True), ("HEAD", "/photos/none", True), ("DELETE", "/photos/b", False)],
+)
+def test_reads_of_programs_are_answered_as_to_any_origin(method: str, path: str, is_told: bool) -> None:
+    account = Account()
+    account.engine.blobs.set_service_properties(ServiceProperties(cors=(ANY_ORIGIN,)))
+    told = account.wires["blob"].send(method, path, {}).headers
+    assert (told.get("Access-Control-Allow-Origin") == "*") is is_told
+    assert ("Access-Control-Expose-Headers" in told) is is_told
+
+
 def test_the_server_lets_a_page_ask_what_a_rule_allows(engine: Engine) -> None:
     listeners = Listeners(ports=dict.fromkeys(PORTS, 0))
     port = next(port for port, service in listeners.services.items() if service == "blob")

@@ -79,6 +79,15 @@ def test_a_wrong_crc64_is_rejected_with_both(write: str, wire: BlobWire) -> None
 
 
 @every_write
+@pytest.mark.parametrize(("version", "has_both"), [("2024-11-04", False), ("2026-10-06", True)])
+def test_newer_versions_return_a_crc64_beside_an_md5(write: str, wire: BlobWire, version: str, has_both: bool) -> None:
+    path, headers = WRITES[write]
+    told = wire.send("PUT", path, {**headers, "x-ms-version": version, "Content-MD5": MD5}, TEXT).headers
+    assert told["Content-MD5"] == MD5
+    assert (told.get("x-ms-content-crc64") == CRC64) is (has_both or write == "put blob")
+
+
+@every_write
 def test_two_checksums_are_one_too_many(write: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
     both = {**headers, "Content-MD5": MD5, "x-ms-content-crc64": CRC64}

@@ -26,6 +26,7 @@ LOCAL = "http://127.0.0.1:10000/contoso"
         ("/photos/don.jpg", ("blob", "photos", "don.jpg")),
         ("/photos/2014/08/don.jpg", ("blob", "photos", "2014/08/don.jpg")),
         ("/photos/2014%2F08%2Fdon.jpg", ("blob", "photos", "2014/08/don.jpg")),
+        ("/photos/2014%5C08/don.jpg", ("blob", "photos", "2014/08/don.jpg")),
         ("/photos//don.jpg", ("blob", "photos", "/don.jpg")),
         ("/photos/a%20b%2Bc%25d", ("blob", "photos", "a b+c%d")),
         ("/photos/a+b", ("blob", "photos", "a+b")),

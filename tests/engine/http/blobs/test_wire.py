@@ -76,6 +76,8 @@ def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wir
     head = headers_of(wire.send("HEAD", "/photos/b"))
     assert (head["x-ms-blob-committed-block-count"], head["x-ms-blob-sealed"]) == ("1", "true")
     assert "x-ms-access-tier" not in head
+    (properties,) = wire.xml("GET", "/photos?restype=container&comp=list").iter("Properties")
+    assert [element.tag for element in properties][-2:] == ["ServerEncrypted", "Sealed"]
 
 
 def test_a_snapshot_has_a_tier_and_no_lease(wire: BlobWire) -> None:
@@ -325,11 +327,11 @@ def test_a_list_of_containers_is_this_document(wire: BlobWire, engine: Engine) -
 
 def test_a_name_that_xml_cannot_say_is_encoded(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/a%01b", BLOCK_BLOB)
-    wire.send("PUT", "/photos/a%EF%BF%BF", BLOCK_BLOB)
+    wire.send("PUT", "/photos/a/%EF%BF%BF", BLOCK_BLOB)
     names = [
         (name.get("Encoded"), name.text) for name in wire.xml("GET", "/photos?restype=container&comp=list").iter("Name")
     ]
-    assert names == [("true", "a%01b"), ("true", "a%EF%BF%BF")]
+    assert names == [("true", "a%01b"), ("true", "a%2F%EF%BF%BF")]
 
 
 def test_the_values_of_a_list_may_be_given_one_by_one(wire: BlobWire) -> None:

@@ -17,6 +17,8 @@ from tablepatterns_engine.blobs.blob import Tier
 from tablepatterns_engine.blobs.state import PublicAccess
 from tablepatterns_engine.http.headers import http_date
 
+PAST = "Wed, 01 Jan 2014 00:00:00 GMT"
+
 # ------------------------------------------------------------------ errors
 
 
@@ -168,7 +170,8 @@ def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine)
 @pytest.mark.parametrize(
     ("headers", "error"),
     [
-        ({"x-ms-source-if-match": '"0x1"'}, (412, "CannotVerifyCopySource")),
+        ({"x-ms-source-if-match": '"0x1"'}, (412, "SourceConditionNotMet")),
+        ({"x-ms-source-if-unmodified-since": PAST}, (412, "CannotVerifyCopySource")),
         ({"x-ms-source-if-tags": "team = 'IT'"}, (412, "CannotVerifyCopySource")),
         ({"x-ms-source-content-crc64": "AAAAAAAAAAA="}, (400, "Crc64Mismatch")),
         ({"x-ms-source-content-md5": "AAAAAAAAAAAAAAAAAAAAAA=="}, (400, "Md5Mismatch")),
@@ -236,7 +239,7 @@ def test_a_copy_of_an_append_blob_is_sealed_like_its_source_or_as_asked(
 
 def test_an_error_of_the_source_is_passed_on(wire: BlobWire) -> None:
     _public(wire)
-    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", "x-ms-source-if-match": '"0x1"'}
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", "x-ms-source-if-unmodified-since": PAST}
     response = wire.send("PUT", "/photos/c", asked)
     assert response.headers["x-ms-copy-source-status-code"] == "412"
     assert response.headers["x-ms-copy-source-error-code"] == "ConditionNotMet"
@@ -271,6 +274,18 @@ def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: E
     assert wire.send("PUT", path, {"x-ms-access-tier": "Smart"}).status == 200
     tiers = [engine.blobs.get("photos", "b").tier, engine.blobs.get("photos", "b", snapshot=Ticks.parse(taken)).tier]
     assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("2024-11-04", False), ("2026-10-06", True)])
+def test_newer_versions_return_the_tier_with_the_content(wire: BlobWire, version: str, is_told: bool) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    wire.send("PUT", "/photos/b?comp=tier", {"x-ms-access-tier": "Smart"})
+    told = wire.send("GET", "/photos/b", {"x-ms-version": version}).headers
+    assert (told.get("x-ms-access-tier"), told.get("x-ms-smart-access-tier")) == (
+        ("Smart", "Hot") if is_told else (None, None)
+    )
+    assert ("x-ms-access-tier-change-time" in told) is is_told
+    assert wire.send("HEAD", "/photos/b").headers["x-ms-smart-access-tier"] == "Hot"
 
 
 def test_only_a_block_blob_has_a_tier(wire: BlobWire) -> None:
@@ -399,7 +414,7 @@ def tag_sas(engine: Engine) -> str:
 def test_only_one_checksum_of_a_range_can_be_asked_for(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
     asked = {"x-ms-range": "bytes=0-1", "x-ms-range-get-content-md5": "true", "x-ms-range-get-content-crc64": "true"}
-    assert wire.error("GET", "/photos/b", asked)[:2] == (400, "InvalidHeaderValue")
+    assert wire.error("GET", "/photos/b", asked)[:2] == (400, "BothCrc64AndMd5RangeHeaderPresent")
     assert wire.send("GET", "/photos/b", {**asked, "x-ms-range-get-content-crc64": "false"}).status == 206
 
 
