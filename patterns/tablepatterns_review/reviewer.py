@@ -78,14 +78,11 @@ def review_with_changes(
     context, reviewed = without_advice(design, price_table, measurements)
     most = measurements.count + MAX_TESTS
 
+    def review_part(part: Design, beside: Sequence[float]) -> Reviewed:
+        return without_advice(part, price_table, measurements, beside)[1]
+
     findings, changes, together = with_tested_advice(
-        reviewed,
-        context,
-        ChangedReviews(
-            reviewed, lambda part, beside: without_advice(part, price_table, measurements, beside)[1]
-        ).review,
-        ChangedReviews(reviewed, lambda part, beside: _by_estimate(part, price_table, beside)).review,
-        lambda: measurements.count < most,
+        reviewed, context, ChangedReviews(reviewed, review_part).review, lambda: measurements.count < most
     )
     return replace(reviewed, findings=findings, together=together), changes
 
@@ -105,7 +102,7 @@ class ChangedReviews:
         """Return the review of a changed design; its limits and the load of its account are those before the change."""
         whole, names = self._whole, self._concerned(changed)
         beside, before = self._parts.get(names) or self._parts.setdefault(names, self._unchanged(names))
-        after = self._review_part(_part(changed, names), beside)
+        after = self._review_part(changed.part(names), beside)
         tables, costs = {load.table for load in before.heats}, whole.bill
         lines = [line for line in costs.lines if line.subject.partition(": ")[0] not in names]
         return replace(
@@ -132,11 +129,7 @@ class ChangedReviews:
     def _unchanged(self, names: Collection[str]) -> tuple[Sequence[float], Reviewed]:
         others = [call for call in self._whole.measured if call.of.name not in names]
         beside = account_load(needed for call in others for needed in without_waste(call)).rates
-        return beside, self._review_part(_part(self._whole.design, names), beside)
-
-
-def _part(design: Design, names: Collection[str]) -> Design:
-    return replace(design, sets=tuple(declared_set for declared_set in design.sets if declared_set.name in names))
+        return beside, self._review_part(self._whole.design.part(names), beside)
 
 
 def _merged(whole: Sequence[Finding], before: Sequence[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -153,12 +146,8 @@ def first_findings(design: Design) -> tuple[Finding, ...]:
 
     :raises BadDesign: parts of the design do not fit together
     """
-    return _by_estimate(design, PriceTable.default()).findings
-
-
-def _by_estimate(design: Design, prices: PriceTable, beside: Sequence[float] = ()) -> Reviewed:
     check(design)
-    return _of_calls(with_moves(design), estimated(design), prices, beside)[1]
+    return _of_calls(with_moves(design), estimated(design), PriceTable.default(), ())[1].findings
 
 
 def without_advice(

@@ -27,7 +27,7 @@ _LESS: Final = 0.95
 
 
 def with_tested_advice(
-    reviewed: Reviewed, context: RuleContext, simulate: Simulate, estimate: Simulate, may_test: Callable[[], bool]
+    reviewed: Reviewed, context: RuleContext, simulate: Simulate, may_test: Callable[[], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Change | None, ...], tuple[Effect, ...]]:
     """Return the findings with advice that was tried, the change of each, and the effect of all changes together.
 
@@ -58,7 +58,7 @@ def with_tested_advice(
         made = Advised(finding, change, after, frozenset(map(_key, removed)), why)
         minor = [other for other in removed if other.severity is not Severity.SERIOUS]
         advised.append(_with(finding, made, reviewed, minor))
-    advised, together = _together(advised, reviewed, simulate, estimate)
+    advised, together = _together(advised, reviewed, simulate)
     numbered = [replace(made.finding, fix=at if made.change else None) for at, made in enumerate(advised, start=1)]
     return tuple(numbered), tuple(made.change for made in advised), together
 
@@ -115,27 +115,46 @@ def _with(finding: Finding, made: Advised, before: Reviewed, removed: Sequence[F
 
 
 def _together(
-    advised: list[Advised], reviewed: Reviewed, simulate: Simulate, estimate: Simulate
+    advised: list[Advised], reviewed: Reviewed, simulate: Simulate
 ) -> tuple[list[Advised], tuple[Effect, ...]]:
     """Drop the changes that conflict with those of worse findings; return the findings, and the effect of the rest."""
     changes = list({id(made.change): made.change for made in advised if made.change is not None}.values())
     kept, after = changes, _all_made(changes, reviewed, simulate)
-    for test in (estimate, simulate):
-        # Estimates find most conflicts; a rejected call is only found by measuring
-        if after is None:
-            kept = _compatible([], changes, reviewed, test)
-            after = _all_made(kept, reviewed, simulate)
+    if after is None:
+        by_sets = [_compatible([], group, reviewed, simulate) for group in _by_sets(changes, reviewed.design)]
+        compatible = {id(change) for group in by_sets for change in group}
+        kept = [change for change in changes if id(change) in compatible]
+        after = _all_made(kept, reviewed, simulate)
+    if after is None:
+        # Together, they exceed what the whole account can do
+        kept = _compatible([], kept, reviewed, simulate)
+        after = _all_made(kept, reviewed, simulate)
     is_dropped = {id(change) for change in changes} - {id(change) for change in kept}
     advised = [one for made in advised for one in (_without(made) if id(made.change) in is_dropped else [made])]
     return advised, (effect_of(reviewed), effect_of(after)) if kept and after is not None else ()
 
 
+def _by_sets(changes: Sequence[Change], design: Design) -> list[list[Change]]:
+    """Return the changes in groups: those of different groups concern sets that share nothing, with or without them."""
+    groups = list[tuple[frozenset[str], list[Change]]]()
+    for change in changes:
+        names, group = frozenset({change.set}), [change]
+        for sharing in (*independent(design), *independent(change.applied(design))):
+            names = names if names.isdisjoint(sharing) else names | sharing
+        for other in [other for other in groups if not other[0].isdisjoint(names)]:
+            groups.remove(other)
+            names, group = names | other[0], [*other[1], *group]
+        groups.append((names, group))
+    order = {id(change): at for at, change in enumerate(changes)}
+    return [sorted(group, key=lambda change: order[id(change)]) for _, group in groups]
+
+
 def _compatible(kept: list[Change], changes: Sequence[Change], reviewed: Reviewed, simulate: Simulate) -> list[Change]:
     """Return the changes that can be made with those that are kept, the first ones first.
 
-    Few conflict, so that halves are tried before single changes.
+    Each can be made alone. Few conflict, so that halves are tried before single changes.
     """
-    if _all_made([*kept, *changes], reviewed, simulate) is not None:
+    if len([*kept, *changes]) == 1 or _all_made([*kept, *changes], reviewed, simulate) is not None:
         return [*kept, *changes]
     if len(changes) <= 1:
         return kept

@@ -6,8 +6,8 @@ parser, the JSON Schema and the documentation of the format are derived from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from annotated_types import Interval
@@ -342,6 +342,9 @@ class Design:
     sets: tuple[DeclaredSet, ...]
     years: Annotated[float, Interval(gt=0, le=100)] = 3.0
     flaws: tuple[Flaw, ...] = ()
+
+    def part(self, names: Collection[str]) -> Design:
+        return replace(self, sets=tuple(declared_set for declared_set in self.sets if declared_set.name in names))
 
     def accesses(self) -> Iterator[tuple[DeclaredSet, Query | Write]]:
         """Yield each access pattern with its set, in declaration order."""

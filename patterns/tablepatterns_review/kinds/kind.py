@@ -63,10 +63,6 @@ class SampleSet(ABC):
     def ask(self, ask: SampleCall) -> int:
         """Make a call, and return the number of entities."""
 
-    def prepare(self, ask: SampleCall) -> None:
-        """Make the requests that a recipe makes only once, so that they are not measured."""
-        return
-
     @abstractmethod
     def insert(self, fields: Mapping[str, Any]) -> None:
         """Create an entity."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -82,11 +81,6 @@ class Spread(SampleSet):
         for first in rows[:1]:
             self.spread.insert(first)
         self.inner.load([self.spread.placed(fields) for fields in rows])
-
-    def prepare(self, ask: SampleCall) -> None:
-        # The first range of an object reads the settings of the buckets
-        if ask.way in ("range", "find"):
-            self.ask(replace(ask, take=1))
 
     def ask(self, ask: SampleCall) -> int:
         if ask.way == "get":

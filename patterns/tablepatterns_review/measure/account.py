@@ -44,10 +44,8 @@ class SampleDesign(SizedDesign):
     spans: Mapping[str, timedelta]
 
     def part(self, names: Collection[str]) -> SampleDesign:
-        sets = tuple(declared_set for declared_set in self.design.sets if declared_set.name in names)
-        tables = {of.name: self.tables[of.name] for of in sets}
-        spans = {of.name: self.spans[of.name] for of in sets}
-        return SampleDesign(replace(self.design, sets=sets), tables, spans)
+        tables = {name: self.tables[name] for name in names}
+        return SampleDesign(self.design.part(names), tables, {name: self.spans[name] for name in names})
 
 
 def declared_sizes(design: Design) -> SizedDesign:

@@ -78,7 +78,7 @@ class SampleCost:
 class Measurements:
     """What was measured in one review. Sets that are the same in another design are not measured again.
 
-    The others share an account, since the number of its rows changes the timestamps, and so the bytes of a response.
+    Sets that share nothing have accounts of their own, so that the figures of a set do not depend on the others.
     """
 
     def __init__(self, on_measured: Callable[[int], None] | None = None) -> None:
@@ -95,17 +95,14 @@ class Measurements:
 
     def of(self, sample: SampleDesign) -> list[SampleCost]:
         """Return what each access pattern of a sample takes, in declaration order."""
-        found, new = dict[str, Sequence[SampleCost]](), list[SampleDesign]()
+        found = dict[str, Sequence[SampleCost]]()
         for part in map(sample.part, independent(sample.design)):
-            costs = next((costs for known, costs in self._known[_names(part)] if known == part), None)
-            found.update(costs or {})
-            new += [part] if costs is None else []
-        if new:
-            unchanged = {name: cost for part in new for name, cost in self._scaled_queries(part)}
-            measured = run_calls(sample.part({of.name for part in new for of in part.design.sets}), self, unchanged)
-            for part in new:
-                self._known[_names(part)].append((part, {of.name: measured[of.name] for of in part.design.sets}))
-            found.update(measured)
+            known_parts = self._known[_names(part)]
+            costs = next((costs for known, costs in known_parts if known == part), None)
+            if costs is None:
+                costs = run_calls(part, self, dict(self._scaled_queries(part)))
+                known_parts.append((part, costs))
+            found |= costs
         return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
 
     def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
@@ -478,6 +475,4 @@ def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
 
 def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
     ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
-    sample_set = stand.kept[declared_set.name]
-    sample_set.prepare(ask)
-    return metered(stand.storage, partial(rejection, partial(sample_set.ask, ask)))
+    return metered(stand.storage, partial(rejection, partial(stand.kept[declared_set.name].ask, ask)))

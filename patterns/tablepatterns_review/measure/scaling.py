@@ -19,7 +19,7 @@ from ..plans.planner import Way
 T = TypeVar("T")
 
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
-_MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
+MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
 _LOOKS: Final = ("Get", "Query", "List")
 
 
@@ -82,7 +82,7 @@ def metered(storage: Storage, call: Callable[[], T]) -> tuple[CallCost, T]:
 def _makes(record: Record) -> bool:
     """Whether a request created a missing resource, or was a write that failed because it was missing."""
     is_read = record.service != "queue" and record.operation.startswith(_LOOKS)
-    return record.operation in _MAKING or (record.error in _MISSING and not is_read)
+    return record.operation in MAKING or (record.error in _MISSING and not is_read)
 
 
 def mean(weighted_costs: Sequence[tuple[CallCost, float]]) -> CallCost:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -14,6 +13,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityNotFound
 from tablepatterns.figures import count, counted
 from tablepatterns.key import Key
 from tablepatterns_engine.account import Engine
+from tablepatterns_engine.ledger import Record
 from tablepatterns_explore.choice import Chance
 from tablepatterns_explore.digest import Stamps
 from tablepatterns_explore.snapshot import Saved, Snapshots
@@ -29,6 +29,7 @@ from ..measure.account import SampleAccount, SampleDesign, sample_design, set_up
 from ..measure.measure import (
     archived_entity,
     atomic_writes,
+    independent,
     is_of_retention,
     parts_of,
     sample_questions,
@@ -36,6 +37,7 @@ from ..measure.measure import (
 )
 from ..measure.questions import sample_call
 from ..measure.sample import NOW
+from ..measure.scaling import MAKING
 from ..measure.writes import Part, Source, execute, recover
 from ..plans.estimate import PAGE_READS
 from ..plans.planner import best_way
@@ -62,6 +64,7 @@ class _Recorded:
 
     declared: DeclaredSet
     access: Query | Write
+    before: Contents
     sent: Sequence[Sent]
     rejected: str | None
     crashes: Mapping[int, tuple[str, str | None]]
@@ -73,9 +76,29 @@ def simulate(design: Design) -> Simulation:
     # Outside of the chance, which also names the blobs of the sample
     crowded = replace(design, sets=tuple(map(_with_large_partitions, design.sets)))
     sample = sample_design(crowded, _ENTITIES, fewest_values=_VALUES, most_tables=_TABLES)
+    rows, calls = dict[RowKeys, Mapping[str, Any]](), dict[tuple[str, str], _Recorded]()
+    sample_sets, counts = dict[str, SampleSet](), dict[str, int]()
     with Chance() as chance:
-        chance.turn_to("sample")
-        return _Simulator(design, sample, chance).simulation()
+        # Each call restores a whole account, so sets that share nothing have accounts of their own
+        for names in independent(design):
+            chance.turn_to("sample")
+            simulator = _Simulator(design.part(names), sample.part(names), chance)
+            calls |= {(call.declared.name, call.access.name): call for call in simulator.record()}
+            rows |= simulator.before.rows
+            sample_sets |= simulator.stand.kept
+            counts |= {name: len(of.stored) for name, of in simulator.stand.samples.items()}
+    recorded = [calls[declared_set.name, access.name] for declared_set, access in design.accesses()]
+    stored = set(rows)
+    for sent in (sent for call in recorded for sent in call.sent):
+        rows = {**sent.after.rows, **rows}
+    tables = stored_tables(design, sample_sets, rows, stored)
+    keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
+    numbers = {row_keys: number for number, row_keys in enumerate(keys)}
+    return Simulation(
+        {declared_set.name: counts[declared_set.name] for declared_set in design.sets},
+        tables,
+        tuple(_walkthrough(call, numbers) for call in recorded),
+    )
 
 
 def _with_large_partitions(declared_set: DeclaredSet) -> DeclaredSet:
@@ -88,7 +111,7 @@ def _with_large_partitions(declared_set: DeclaredSet) -> DeclaredSet:
 
 
 class _Simulator:
-    """The sample of a design, which is restored before each call."""
+    """The sample of sets that share something, which is restored before each call."""
 
     def __init__(self, design: Design, sample: SampleDesign, chance: Chance) -> None:
         self._design = design
@@ -98,48 +121,32 @@ class _Simulator:
         self._recorder = Recorder(self._engine)
         self._storage = InTurn(self._engine, self._recorder)
         self._snapshots = Snapshots(self._engine, stamps)
-        self._stand: SampleAccount = set_up(sample, self._storage, readable=True)
+        self.stand: SampleAccount = set_up(sample, self._storage, readable=True)
         self._start: Saved = self._snapshots.save()
-        self._prepare()
-        self._before: Contents = contents_of(self._engine)
+        self.before: Contents = contents_of(self._engine)
 
-    def simulation(self) -> Simulation:
-        recorded = [self._record(declared_set, access) for declared_set, access in self._design.accesses()]
-        rows = dict(self._before.rows)
-        for recorded_call in recorded:
-            for sent_request in recorded_call.sent:
-                rows = {**sent_request.after.rows, **rows}
-        tables = stored_tables(self._design, self._stand.kept, rows, self._before.rows.keys())
-        keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
-        numbers = {row_keys: number for number, row_keys in enumerate(keys)}
-        return Simulation(
-            {name: len(sample.stored) for name, sample in self._stand.samples.items()},
-            tables,
-            tuple(_walkthrough(recorded_call, self._before, numbers) for recorded_call in recorded),
-        )
+    def record(self) -> list[_Recorded]:
+        """Record each call. Writes come first: they create tables of periods, which queries read."""
+        accesses = sorted(self._design.accesses(), key=lambda pair: isinstance(pair[1], Query))
+        return [self._record(declared_set, access) for declared_set, access in accesses]
 
-    def _prepare(self) -> None:
-        """Create the queues, containers and tables that first calls would create, so that no call includes it."""
-        created: set[tuple[str, str]] = set()
-        for declared_set, access in self._design.accesses():
-            self._restore()
-            call, _ = self._call(declared_set, access)
-            with self._engine.ledger.span() as span, suppress(EntityAlreadyExists, EntityNotFound):
-                rejection(call)
-            created |= {
-                (record.service, record.table)
-                for record in span.records
-                if record.operation in ("CreateTable", "CreateQueue", "CreateContainer") and record.table
-            }
+    def _create_resources(self, records: Iterable[Record]) -> bool:
+        """Create what only first calls create, so that no call includes it; return whether there was anything."""
+        created = {(record.service, record.table) for record in records if record.operation in MAKING and record.table}
+        if not created:
+            return False
         self._restore()
-        for service, name in sorted(created):
-            if service == "queue":
-                self._engine.queues.create(name)
-            elif service == "blob":
-                self._engine.blobs.containers.create(name)
-            elif name.lower() not in {table_name.lower() for table_name in self._engine.tables.names()[0]}:
-                self._engine.tables.create(name)
-        self._start = self._snapshots.save()
+        engine = self._engine
+        make = {"table": engine.tables.create, "queue": engine.queues.create, "blob": engine.blobs.containers.create}
+        present = {("table", name.lower()) for name in engine.tables.names()[0]}
+        present |= {("queue", queue.name) for queue in engine.queues.page()[0]}
+        present |= {("blob", container.name) for container in engine.blobs.containers.page()[0]}
+        new = [(service, name) for service, name in sorted(created) if (service, name.lower()) not in present]
+        for service, name in new:
+            make[service](name)
+        if new:
+            self._start, self.before = self._snapshots.save(), contents_of(engine)
+        return bool(new)
 
     def _restore(self, to: Saved | None = None) -> None:
         self._snapshots.note_changes()
@@ -151,7 +158,7 @@ class _Simulator:
         self._chance.turn_to(f"{declared_set.name}: {access.name}")
         if isinstance(access, Query):
             return self._question(declared_set, access), ()
-        sample_set = self._stand.kept[declared_set.name]
+        sample_set = self.stand.kept[declared_set.name]
         if is_of_retention(declared_set, access) and isinstance(sample_set, Periods):
             oldest = min(sample_set.tables.periods(), default=self._storage.now())
             age = (self._storage.now() - oldest).total_seconds() / DAY
@@ -161,26 +168,24 @@ class _Simulator:
             self._engine.clock.advance(max(0.0, kept_days - age) * DAY)
             return sample_set.tables.drop_expired, ()
         writes = [(declared_set, access), *atomic_writes(self._design, declared_set, access)]
-        sources = {name: Source(sample) for name, sample in self._stand.samples.items()}
-        parts = parts_of(self._stand, writes, sources)
+        sources = {name: Source(sample) for name, sample in self.stand.samples.items()}
+        parts = parts_of(self.stand, writes, sources)
         return partial(execute, self._storage, parts), parts
 
     def _question(self, declared_set: DeclaredSet, query: Query) -> Callable[[], object]:
         if query.archived:
-            archive, sample_set = self._stand.archives[declared_set.name], self._stand.kept[declared_set.name]
-            return partial(archive.get, sample_set.key_of(archived_entity(self._stand, declared_set)))
-        stand, shape = self._stand, self._stand.made.shapes[declared_set.name]
+            archive, sample_set = self.stand.archives[declared_set.name], self.stand.kept[declared_set.name]
+            return partial(archive.get, sample_set.key_of(archived_entity(self.stand, declared_set)))
+        stand, shape = self.stand, self.stand.made.shapes[declared_set.name]
         way = best_way(declared_set, query)
         first = sample_questions(stand, declared_set, way, 1)[0]
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
         ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
-        sample_set = stand.kept[declared_set.name]
-        sample_set.prepare(ask)
-        return partial(sample_set.ask, ask)
+        return partial(stand.kept[declared_set.name].ask, ask)
 
     def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None) -> str | None:
         """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
-        self._recorder.begin(self._before, save)
+        self._recorder.begin(self.before, save)
         try:
             return rejection(call)
         except (EntityAlreadyExists, EntityNotFound) as error:
@@ -190,19 +195,21 @@ class _Simulator:
         self._restore()
         call, parts = self._call(declared_set, access)
         rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
-        rejected = rejected or self._stand.rejected.get(declared_set.name)
+        if self._create_resources(request.record for request in self._recorder.sent):
+            return self._record(declared_set, access)
+        rejected = rejected or self.stand.rejected.get(declared_set.name)
         sent, crashes = tuple(self._recorder.sent), dict[int, tuple[str, str | None]]()
         if isinstance(access, Write) and rejected is None:
             # After a request that changes nothing, a crash leaves the same
             known = dict[Saved, tuple[str, str | None]]()
             for number, request in enumerate(sent[:-1]):
-                if request.saved is None or request.after == self._before:
+                if request.saved is None or request.after == self.before:
                     continue
                 if request.saved not in known:
                     self._restore(request.saved)
                     known[request.saved] = self._crash(declared_set, access, parts, request.after, sent[-1].after)
                 crashes[number] = known[request.saved]
-        return _Recorded(declared_set, access, sent, rejected, crashes)
+        return _Recorded(declared_set, access, self.before, sent, rejected, crashes)
 
     def _crash(
         self,
@@ -215,7 +222,7 @@ class _Simulator:
         """Describe what a crash after a request leaves, which is in the account, before and after workers have run."""
         # Other names than those that the process chose
         self._chance.turn_to(f"{declared_set.name}: {write.name}, after a crash")
-        state = _state_after_crash(self._before, remaining_contents, contents)
+        state = _state_after_crash(self.before, remaining_contents, contents)
         if not sum(remaining_contents.messages.values()):
             return state, None
         for _ in range(_WORKER_RUNS):
@@ -223,7 +230,7 @@ class _Simulator:
             recover(self._storage, parts)
             if not sum(contents_of(self._engine).messages.values()):
                 break
-        return state, _state_after_recovery(self._before, contents_of(self._engine), contents)
+        return state, _state_after_recovery(self.before, contents_of(self._engine), contents)
 
 
 def _state_after_crash(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
@@ -259,8 +266,8 @@ def _state_after_recovery(before: Contents, remaining_contents: Contents, conten
     return f"{sentence}; {counted(orphans, 'blob')} {'stays' if orphans == 1 else 'stay'} without an entity."
 
 
-def _walkthrough(recorded: _Recorded, before: Contents, numbers: Mapping[RowKeys, int]) -> Walkthrough:
-    steps = list[Step]()
+def _walkthrough(recorded: _Recorded, numbers: Mapping[RowKeys, int]) -> Walkthrough:
+    steps, before = list[Step](), recorded.before
     for at, request in enumerate(recorded.sent):
         row_keys = {"read": request.read, "returned": request.returned, "written": request.after.written_since(before)}
         rows = {name: tuple(numbers[keys] for keys in all_keys) for name, all_keys in row_keys.items()}
