@@ -9,29 +9,26 @@ import inspect
 import json
 import logging
 import os
-import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO, TypeVar, cast
+from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO
 
 import typer
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import AzureError
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.progress import Progress, ProgressColumn
 from rich.segment import Segment
 from rich.text import Text
 
 from ..errors import BadInput, TablePatternsError, message_of
-from ..sdk.errors import code_of
 from . import INTERRUPTED, Stopped, check_not_stopped, stop
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 FAILED: Final = 1
 """The exit status if something was found, the service failed, or the user did not agree."""
@@ -39,17 +36,7 @@ WRONG_USE: Final = 2
 """The exit status for a wrong argument."""
 NOT_PRINTED: Final = 3
 """The exit status if the output cannot be written, such as to a full disk."""
-_PIPE_CLOSED: Final = 141
-"""The exit status if the reader of the output ends before it has read all of it, as of programs that SIGPIPE ends."""
 _PIPED_WIDTH: Final = 100
-_PART_OF_BATCH: Final = re.compile(rb"\r\n\r\n([A-Z]+) (\S+) HTTP/1")
-_RIGHTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("GET", "HEAD"), "read"),
-    **dict.fromkeys(("PUT", "PATCH", "MERGE"), "update"),
-    "POST": "add",
-    "DELETE": "delete",
-}
-"""What a SAS calls the right that requests to tables need, by their method."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; nothing is changed.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
@@ -113,49 +100,23 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record), "\n")
 
 
-class _CheckedStream:
-    """A standard stream that ends the command where it cannot be written, and keeps the error."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self.error: OSError | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        return self._call(self._stream.write, text)
-
-    def flush(self) -> None:
-        self._call(self._stream.flush)
-
-    def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except OSError as error:
-            self.error = error
-            raise typer.Exit(NOT_PRINTED) from error
-
-
 @contextmanager
 def checked_output() -> Generator[None, None, None]:
     """End a command with a status of its own if its output cannot be written; a closed pipe is not an error."""
-    own = sys.stdout, sys.stderr
-    streams = _CheckedStream(sys.stdout), _CheckedStream(sys.stderr)
-    sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", streams)
+    stream = sys.stdout
     try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = own
-        for stream in streams:
-            if stream.error is not None:
-                with suppress(OSError):
-                    # What is still in the buffer would fail again when the process ends
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-                if isinstance(stream.error, BrokenPipeError):
-                    sys.exit(_PIPE_CLOSED)
-                print(f"Error: the output cannot be written: {stream.error.strerror}", file=sys.stderr)
-                sys.exit(NOT_PRINTED)
+        try:
+            yield
+        finally:
+            stream.flush()
+    except OSError as error:
+        with suppress(OSError):
+            # What is still in the buffer would fail again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(FAILED)
+        print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(NOT_PRINTED)
 
 
 @dataclass(frozen=True)
@@ -261,7 +222,7 @@ def fail(
 
     :param shown: text to show below the error, such as the position of a mistake
     """
-    text = (_missing_right(what) or message_of(what)) if isinstance(what, BaseException) else what
+    text = message_of(what) if isinstance(what, BaseException) else what
     topic = what.help if isinstance(what, TablePatternsError) else None
     if as_json:
         kind = type(what).__name__ if isinstance(what, BaseException) else "Error"
@@ -271,31 +232,6 @@ def fail(
     lines: Sequence[RenderableType] = [line for line in (message, shown, more) if line is not None]
     console(stderr=True, soft_wrap=True).print(Group(*lines))
     raise typer.Exit(status)
-
-
-def _missing_right(error: BaseException) -> str | None:
-    """Name the right that a SAS or a role lacks, which the service does not; None for another error."""
-    if not isinstance(error, HttpResponseError) or code_of(error) != "AuthorizationPermissionMismatch":
-        return None
-    request: Any = getattr(error.response, "request", None)
-    if request is None:
-        return None
-    # Without the query, which has the signature
-    url, _, query = request.url.partition("?")
-    method = request.method
-    if url.endswith("/$batch"):
-        parts = _PART_OF_BATCH.findall(bytes(request.content))
-        method, url = (part.decode() for part in parts[getattr(error, "index", None) or 0])
-    resource = f"/{url.split('/', 3)[-1]}"
-    right = _RIGHTS[method]
-    if "comp=list" in query or (method == "GET" and resource.endswith("/Tables")):
-        right = "list"
-    elif "/messages" in resource and (method == "DELETE" or (method == "GET" and "peekonly" not in query)):
-        right = "process"
-    elif "DataServiceVersion" not in request.headers and method == "PUT" and "/messages" not in resource:
-        right = "create or write"
-    hint = "this request has changed nothing; grant the right, and run the command again"
-    return f"the SAS or role lacks the right to {right}: {method} {resource}; {hint}"
 
 
 def _fail_interrupted(error: BaseException, as_json: bool) -> NoReturn:
