@@ -134,7 +134,14 @@ class TestSingleWrites:
 
     @pytest.mark.parametrize(
         ("rate", "writers", "expected"),
-        [(100, 1, [Severity.WARNING]), (50, 1, [Severity.NOTE]), (40, 2, [Severity.NOTE]), (39, 2, []), (99, 5, []), (400, 5, [Severity.WARNING])],
+        [
+            (100, 1, [Severity.WARNING]),
+            (50, 1, [Severity.NOTE]),
+            (40, 2, [Severity.NOTE]),
+            (39, 2, []),
+            (99, 5, []),
+            (400, 5, [Severity.WARNING]),
+        ],
     )
     def test_could_be_one_transaction(self, rate: float, writers: int, expected: list[Severity]) -> None:
         write = Write("load", "insert", rate=rate, writers=writers)
