@@ -29,7 +29,7 @@ from ..kinds import kind_of
 from ..kinds.recipes import sample_key
 from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
 from ..result import Finding, Measured
-from ..rules.context import RuleContext, known_of, partition_known
+from ..rules.context import RuleContext, gives_partition, known_of
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
 from ..rules.limits import large_fields
@@ -109,7 +109,7 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
     is_reversed = inverted != key and is_in_order(inverted, known_of(query), query.access.order or "")
     has_own_key = kind_of(declared_set).row_template(declared_set.settings) is None
-    if is_reversed and partition_known(query) and has_own_key:
+    if is_reversed and gives_partition(query) and has_own_key:
         yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
     yield from _missing_index(target)
 
@@ -222,10 +222,8 @@ def _not_spread(target: Target) -> Iterator[Change]:
 
 def _by_period(target: Target) -> Iterator[Change]:
     declared_set, at = target.declared, inserted_at(target.declared)
-    if at is None or declared_set.retention is None or not kind_of(declared_set).shares_tables:
-        return
-    if at in dates_of(declared_set.key):
-        # The table of an entity is that of an instant
+    is_date = at in dates_of(declared_set.key)
+    if at is None or is_date or declared_set.retention is None or not kind_of(declared_set).shares_tables:
         return
     days = declared_set.retention.days
     period = "day" if days <= _MOST_TABLES else "week" if days <= 7 * _MOST_TABLES else "month"
@@ -292,7 +290,7 @@ def _count(target: Target) -> Iterator[Change]:
     if query is None or query.access.filter is not None or not kind_of(declared_set).shares_tables:
         return
     key = Key(declared_set.key.partition_template, "total")
-    if partition_known(query) and set(query.access.known) <= set(key.fields):
+    if gives_partition(query) and set(query.access.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {key_text(key)}"
         yield changes.put_derived(declared_set, total, says)
@@ -374,7 +372,7 @@ def _into_partition(target: Target) -> Iterator[Change]:
         asked = [query for query in queries if query.derived is derived]
         names = profile.groups or (profile.layout.key.fields if profile.layout else ())
         fields = [name for name in names if name not in declared_set.key.fields]
-        is_known = bool(asked) and all(partition_known(query) for query in asked)
+        is_known = bool(asked) and all(gives_partition(query) for query in asked)
         if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
             order = next((query.access.order for query in asked if query.access.order), None)
             yield from _as_index(declared_set, derived, fields, order, local=True)

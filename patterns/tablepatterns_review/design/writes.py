@@ -43,13 +43,11 @@ def inserted_at(declared_set: DeclaredSet) -> str | None:
 
     That is an instant, if there is one, and not a date.
     """
-    key, updates = declared_set.key.fields, [write for write in declared_set.writes if write.operation == "update"]
-    times = list[str]()
-    for name, field in declared_set.shape.fields.items():
-        is_changed = any(name in write.changes or (not write.changes and name not in key) for write in updates)
-        if field.type == "datetime" and field.order == "rising" and not is_changed:
-            times.append(name)
-    return min(times, key=dates_of(declared_set.key).__contains__, default=None)
+    fields, dates = declared_set.shape.fields, dates_of(declared_set.key)
+    updates = (write for write in declared_set.writes if write.operation == "update")
+    changed_names = {name for write in updates for name in write.changes or fields.keys() - {*declared_set.key.fields}}
+    rising = (name for name, field in fields.items() if field.type == "datetime" and field.order == "rising")
+    return min((name for name in rising if name not in changed_names), key=lambda name: name in dates, default=None)
 
 
 def rate_of(declared_set: DeclaredSet, operation: WriteOperation) -> float:

@@ -187,8 +187,8 @@ class _Filling:
     partitions: Sequence[Sequence[Mapping[str, Any]]]
     stored: Sequence[Mapping[str, Any]]
     fixed: Collection[Comparison]
-    partition_keys: list[object] = field(default_factory=list[object])
-    """The PartitionKeys that the declared filter has compared so far, each once."""
+    numbers: dict[object, int] = field(default_factory=dict[object, int])
+    """The partition for each PartitionKey of the declared filter."""
     current: int = 0
     """The partition of the next RowKey."""
     rows: int = 0
@@ -211,9 +211,7 @@ class _Filling:
     def _value(self, comparison: Comparison) -> Any:
         is_row = comparison.name == "RowKey"
         if comparison.name == "PartitionKey" and comparison.operator == "eq":
-            if comparison.value not in self.partition_keys:
-                self.partition_keys.append(comparison.value)
-            self.current = self.partition_keys.index(comparison.value) % len(self.partitions)
+            self.current = self.numbers.setdefault(comparison.value, len(self.numbers) % len(self.partitions))
         partition = self.partitions[self.current]
         if comparison.operator in ("eq", "ne"):
             at = self.rows % len(partition) if is_row else 0

@@ -32,20 +32,20 @@ def findings(context: RuleContext) -> tuple[Finding, ...]:
     all_findings = dict.fromkeys(finding for concern in _CONCERNS for finding in concern.find_problems(context))
     subjects = {finding.subject for finding in all_findings if finding.rule != "long-answer"}
     hot = {finding.subject for finding in all_findings if finding.rule in _HOT}
-    covered = {"long-answer": subjects, "large-partition": hot}
-    reported = (
+    covering_subjects = {"long-answer": subjects, "large-partition": hot}
+    unique_findings = (
         finding
         for finding in all_findings
-        if finding.severity is not Severity.NOTE or finding.subject not in covered.get(finding.rule, ())
+        if finding.severity is not Severity.NOTE or finding.subject not in covering_subjects.get(finding.rule, ())
     )
-    findings = [_named(context.design, finding) for finding in reported]
+    findings = [_with_kind(context.design, finding) for finding in unique_findings]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 
 
 _DERIVED: Final[Mapping[str, About]] = {"copies": "index", "lists": "list", "totals": "summary"}
 
 
-def _named(design: Design, finding: Finding) -> Finding:
+def _with_kind(design: Design, finding: Finding) -> Finding:
     """Return a finding with which kind of derived data it is about."""
     name, _, part = finding.subject.partition(": ")
     if not part or finding.about not in ("set", "index"):

@@ -62,24 +62,24 @@ def known_of(query: Measured[Query]) -> Mapping[str, Match]:
     return known_fields(query.of, query.access)
 
 
-def partition_known(query: Measured[Query]) -> bool:
+def gives_partition(query: Measured[Query]) -> bool:
     return knows_partition(query.of, query.access)
 
 
-def unindexed(query: Measured[Query]) -> Sequence[str]:
+def unindexed_fields(query: Measured[Query]) -> Sequence[str]:
     """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
-    known, key = known_of(query), key_of(query)
-    answered = set(key.partition_fields)
-    if all(known.get(name) == "=" for name in key.partition_fields):
+    matches, key = known_of(query), key_of(query)
+    key_names = set(key.partition_fields)
+    if all(matches.get(name) == "=" for name in key.partition_fields):
         for name in key.row_fields:
-            if name in known:
-                answered.add(name)
-            if known.get(name) != "=":
+            if name in matches:
+                key_names.add(name)
+            if matches.get(name) != "=":
                 break
-    return [name for name in sorted(known, key=lambda name: known[name] != "=") if name not in answered]
+    return [name for name in sorted(matches, key=lambda name: matches[name] != "=") if name not in key_names]
 
 
-def in_order(query: Measured[Query]) -> bool:
+def has_order(query: Measured[Query]) -> bool:
     """Whether the rows are stored in the order that the query wants."""
     order, key = query.access.order, key_of(query)
     is_one_partition = all(known_of(query).get(name) == "=" for name in key.partition_fields)
@@ -96,21 +96,20 @@ SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
 """The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
 ONCE_A_DAY: Final = 1 / DAY
 ONCE_AN_HOUR: Final = 1 / 3600
-_WANTED: Final = 0.5
+_NEEDED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""
 
 
-def wanted(measured_set: Measured) -> float:
+def needed_entities(call: Measured) -> float:
     """Return how many of the returned entities the caller needs, at most `take`."""
-    take = measured_set.access.take if isinstance(measured_set.access, Query) else None
-    found = [measured_set.returned, *(each for each in (measured_set.matching, take) if each is not None)]
-    return float(min(found))
+    take = call.access.take if isinstance(call.access, Query) else None
+    return float(min(count for count in (call.returned, call.matching, take) if count is not None))
 
 
-def _share(measured_set: Measured) -> float:
+def _share(call: Measured) -> float:
     """Return the share of a query's work on the busiest partition; 1 for a scan of the table."""
-    query, declared_set = measured_set.access, measured_set.of
-    is_scan = measured_set.query_class is QueryClass.TABLE_SCAN
+    query, declared_set = call.access, call.of
+    is_scan = call.query_class is QueryClass.TABLE_SCAN
     if not isinstance(query, Query) or query.filter is not None or is_scan:
         return 1.0
     share, shape = 1.0, declared_set.shape
@@ -121,18 +120,19 @@ def _share(measured_set: Measured) -> float:
     return share
 
 
-def waste_severity(measured_set: Measured) -> Severity | None:
+def waste_severity(call: Measured) -> Severity | None:
     """Return the severity of an access pattern's needless reads; None if they do not matter."""
-    waste = measured_set.examined - wanted(measured_set)
-    if wanted(measured_set) >= _WANTED * measured_set.examined:
+    needed = needed_entities(call)
+    waste = call.examined - needed
+    if needed >= _NEEDED * call.examined:
         return None
-    work = waste * measured_set.access.busiest
-    if work * _share(measured_set) >= HEAVY:
+    work = waste * call.access.busiest
+    if work * _share(call) >= HEAVY:
         return Severity.SERIOUS
-    is_page = measured_set.query_class is not QueryClass.TABLE_SCAN and measured_set.requests <= 1
-    if work >= (_PAGES if is_page else NOTICEABLE) or (waste >= SLOW and measured_set.access.rate >= ONCE_AN_HOUR):
+    is_page = call.query_class is not QueryClass.TABLE_SCAN and call.requests <= 1
+    if work >= (_PAGES if is_page else NOTICEABLE) or (waste >= SLOW and call.access.rate >= ONCE_AN_HOUR):
         return Severity.WARNING
-    if waste > MAX_PAGE_ENTITIES and measured_set.access.rate >= ONCE_A_DAY:
+    if waste > MAX_PAGE_ENTITIES and call.access.rate >= ONCE_A_DAY:
         return Severity.NOTE
     return None
 
@@ -151,6 +151,6 @@ def without_waste(call: Measured) -> Iterator[Measured]:
         listed = pages(call.returned, call.returned) if is_read_one_by_one(call) else call.requests
         yield call if listed == call.requests else replace(call, requests=listed, transactions=listed)
     elif call.query_class is not QueryClass.TABLE_SCAN:
-        needed = wanted(call)
+        needed = needed_entities(call)
         requests = min(call.requests, pages(needed, needed))
         yield replace(call, examined=needed, returned=needed, requests=requests, transactions=requests)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowProfile
 from tablepatterns.figures import number, of_target, often, plural, share, time_of_day
-from tablepatterns.limits import MAX_TRANSACTION_OPERATIONS
+from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_OPERATIONS
 
 from ..capacity.hot_partitions import partitions_of
 from ..capacity.partitions import shares
@@ -26,9 +25,8 @@ _NEAR: Final = 0.5
 _FEW: Final = 32
 _MOST: Final = 0.5
 """The share of the requests from which an access pattern is named."""
-_SMALL: Final = 1000
-"""The number of entities that fit on one page, so that readers can cache them all."""
 
+_LOG_TO_BLOBS: Final = "Write the log to blobs, which have no hot partitions, or spread it over buckets{effect}."
 _TOGETHER: Final = 10.0
 """The writes of one process to one partition in a second from which they can share transactions."""
 
@@ -38,22 +36,22 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         severity = severity_of(1 / heat.headroom, serious=1, warning=_NEAR)
         if severity is not None:
             yield _hot_partition(context, heat, severity)
-    yield from _account(context)
-    yield from chain.from_iterable(map(_single_writes, context.writes))
+    yield from _find_account_load(context)
     for write in context.writes:
+        yield from _find_single_writes(write)
         if write.access.operation == "update" and write.access.writers > 1 and not write.access.overwrite:
-            yield from _contended_entity(write)
+            yield from _find_contended_entity(write)
     for declared_set in context.design.sets:
         for derived, profile in declared_set.profiles():
             if profile.is_shared:
-                yield from _contended_rows(context, declared_set, derived, profile)
+                yield from _find_contended_rows(context, declared_set, derived, profile)
 
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
     # Without one, derived rows of other sets cause the load
     calls = (call for call in context.measured if call.of.table == heat.table)
     cause = max(calls, key=_load_of_busiest, default=None)
-    words = {"reaches": _reaches(context, heat), "cooled": _cooled(heat)}
+    words = {"reaches": _describe_peak(context, heat), "effect": _describe_buckets(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
     declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, cause.kind == "query"
@@ -61,37 +59,33 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     values = values_in(shape, key.partition_fields)
     words |= {"key": key.partition_template, "values": number(values), "share": share(heat.partitions[0].share)}
     at_a_time = math.prod(dimension.values.count for dimension in partitions_of(declared_set).dimensions)
+    better = pattern = None
     if heat.follows_time and not is_spread and at_a_time <= _FEW:
+        rule, is_insert = "prepend-append", cause.kind == "insert"
         words["places"] = "one partition" if at_a_time == 1 else plural(at_a_time, "partition")
-        words["calls"] = "all inserts" if cause.kind == "insert" else "all inserts and the calls for new entities"
-        words["even"] = "" if cause.kind == "insert" else " If those calls use all periods alike, declare skew = 0."
-        if not _is_log(context, declared_set):
-            return RULES["prepend-append"].finding(severity, declared_set, **words)
-        better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets{_cooled(heat)}."
-        return RULES["prepend-append"].finding(severity, declared_set, better=better, pattern="blob_log", **words)
-    if not key.partition_fields and not is_spread:
-        if not is_read or shape.count > _SMALL:
-            return RULES["one-partition"].finding(
-                severity, declared_set, key_fields=listed(key.row_fields) or "a field", **words
-            )
-        better = f"Cache the {entities(shape.count)} in each reader, and refresh them when they expire."
-        return RULES["one-partition"].finding(severity, declared_set, better=better, pattern="lookup", **words)
-    if values <= _FEW:
-        return RULES["few-partitions"].finding(severity, declared_set, **words)
-    if not is_read:
-        return RULES["hot-partition"].finding(severity, declared_set, **words)
-    better = (
-        f"Cache what is read most, or store copies in several partitions{_cooled(heat) if heat.buckets > 1 else ''}."
-    )
-    return RULES["hot-partition"].finding(severity, declared_set, better=better, **words)
+        words["calls"] = "all inserts" if is_insert else "all inserts and the calls for new entities"
+        words["even"] = "" if is_insert else " If those calls use all periods alike, declare skew = 0."
+        if _is_log(context, declared_set):
+            better, pattern = _LOG_TO_BLOBS.format(**words), "blob_log"
+    elif not key.partition_fields and not is_spread:
+        rule, words["key_fields"] = "one-partition", listed(key.row_fields) or "a field"
+        if is_read and shape.count <= MAX_PAGE_ENTITIES:
+            better = f"Cache the {entities(shape.count)} in each reader, and refresh them when they expire."
+            pattern = "lookup"
+    elif values <= _FEW:
+        rule = "few-partitions"
+    else:
+        rule = "hot-partition"
+        better = "Cache what is read most, or store copies in several partitions." if is_read else None
+    return RULES[rule].finding(severity, declared_set, better=better, pattern=pattern, **words)
 
 
-def _load_of_busiest(access: Measured) -> float:
-    measured = next(without_waste(access), None)
-    if measured is None:
+def _load_of_busiest(call: Measured) -> float:
+    needed = next(without_waste(call), None)
+    if needed is None:
         return 0.0
-    work = max(1.0, measured.examined + measured.written) / max(1.0, measured.partitions)
-    return measured.access.busiest * work * busiest_share(access.of.shape, access.of.key.partition_fields)
+    work = max(1.0, needed.examined + needed.written) / max(1.0, needed.partitions)
+    return needed.access.busiest * work * busiest_share(call.of.shape, call.of.key.partition_fields)
 
 
 def _is_of_derived(heat: TableLoad, cause: Measured) -> bool:
@@ -112,7 +106,7 @@ def _is_log(context: RuleContext, declared_set: DeclaredSet) -> bool:
     return by_time and all(write.access.operation != "update" for write in context.writes_of(declared_set))
 
 
-def _reaches(context: RuleContext, heat: TableLoad) -> str:
+def _describe_peak(context: RuleContext, heat: TableLoad) -> str:
     hottest = heat.partitions[0]
     is_scanned = any(query.of.table == heat.table and waste_severity(query) is not None for query in context.queries)
     before = "even without needless reads, " if is_scanned else ""
@@ -121,51 +115,49 @@ def _reaches(context: RuleContext, heat: TableLoad) -> str:
     return f"{before}partition {hottest.partition!r} of {heat.table} handles up to {peak}{after}"
 
 
-def _cooled(heat: TableLoad) -> str:
+def _describe_buckets(heat: TableLoad) -> str:
     if heat.buckets == 1:
         return ", which does not help the reads, since each of them reads every bucket"
     return f": with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
-def _account(context: RuleContext) -> Iterator[Finding]:
+def _find_account_load(context: RuleContext) -> Iterator[Finding]:
     peak, target = max(context.account.rates, default=0.0), context.account.target
     severity = severity_of(peak / target, serious=1, warning=_NEAR)
     if severity is None:
         return
-    calls = (call for call in context.measured if waste_severity(call) is None)
-    busiest = max(calls, key=lambda call: call.requests * call.access.busiest, default=None)
-    part = busiest.requests * busiest.access.busiest / peak if busiest else 0.0
-    most = (
-        f"; {busiest.access.name!r} of {busiest.of.name} sends {share(min(1.0, part))} of them"
-        if busiest is not None and part >= _MOST
-        else ""
-    )
+    calls = [call for call in context.measured if waste_severity(call) is None]
+    rates = {call.requests * call.access.busiest: call for call in calls}
+    most = ""
+    if max(rates, default=0.0) >= _MOST * peak:
+        rate, busiest = max(rates), rates[max(rates)]
+        most = f"; {busiest.access.name!r} of {busiest.of.name} sends {share(min(1.0, rate / peak))} of them"
     words = {"peak": number(peak), "of_target": of_target(peak / target), "most": most}
-    is_scanned = any(waste_severity(call) is not None for call in context.measured)
+    is_scanned = len(calls) < len(context.measured)
     words["all"] = "Together, and even without needless reads" if is_scanned else "Together"
     yield RULES["account-target"].finding(severity, "account", **words)
 
 
-def _single_writes(done: Measured[Write]) -> Iterator[Finding]:
-    write = done.access
-    if done.is_implied or write.atomic_with or write.operation == "update":
+def _find_single_writes(call: Measured[Write]) -> Iterator[Finding]:
+    write = call.access
+    if call.is_implied or write.atomic_with or write.operation == "update":
         return
-    partitions = partitions_of(done.of)
+    partitions = partitions_of(call.of)
     is_new_each_time = partitions.clock is not None and partitions.clock.seconds is None
     # Of periods of time, all inserts use the current one
     busiest = max(part.of for _, part in shares(partitions, "new" if write.operation == "insert" else "entity", None))
     writer_rate = write.rate / write.writers * busiest
     if is_new_each_time or writer_rate < _TOGETHER:
         return
-    at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, done.written), writer_rate)
+    at_once = min(MAX_TRANSACTION_OPERATIONS / max(1.0, call.written), writer_rate)
     saved = write.rate * (1 - 1 / at_once)
     yield RULES["single-writes"].finding(
         RULES["single-writes"].severity_of(saved) or Severity.NOTE,
-        done,
+        call,
         rate=often(write.rate),
         writers=plural(write.writers, "writer"),
         sent=number(writer_rate),
-        most=number(at_once),
+        most=number(round(at_once)),
         saved=number(saved),
     )
 
@@ -188,19 +180,19 @@ def rows_for(rate: float) -> int:
     return max(2, round(rate / RULES["contention"].figures["warning"]) + 1)
 
 
-def _contended_entity(done: Measured[Write]) -> Iterator[Finding]:
-    rate = changes_of_busiest_entity(done.of, done.access)
+def _find_contended_entity(call: Measured[Write]) -> Iterator[Finding]:
+    rate = changes_of_busiest_entity(call.of, call.access)
     severity = RULES["contention"].severity_of(rate)
     if severity is not None:
         better = (
             "Spread a counter over several rows that readers add up, insert each change as an entity of its own, "
             "or let one worker make all changes of an entity."
         )
-        row = f"{done.access.name!r} changes one entity of {done.of.name}"
-        yield RULES["contention"].finding(severity, done, better=better, **_contention(row, rate, done.access.writers))
+        row = f"{call.access.name!r} changes one entity of {call.of.name}"
+        yield RULES["contention"].finding(severity, call, better=better, **_contention(row, rate, call.access.writers))
 
 
-def _contended_rows(
+def _find_contended_rows(
     context: RuleContext, declared_set: DeclaredSet, derived: Derived, profile: RowProfile
 ) -> Iterator[Finding]:
     writes = [write.access for write in context.writes_of(declared_set)]

@@ -32,17 +32,17 @@ _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for declared_set in context.design.sets:
-        yield from _needless(context, declared_set)
+        yield from _find_needless_indexes(context, declared_set)
         for index, profile in declared_set.profiles():
             if profile.layout is not None:
-                yield from _keys_of(declared_set, index, profile.layout.key)
-                yield from _changing_keys(context, declared_set, index, profile.layout.key)
-                yield from _needless_copies(context, declared_set, index, profile.layout)
+                yield from _find_key_problems(declared_set, index, profile.layout.key)
+                yield from _find_changing_keys(context, declared_set, index, profile.layout.key)
+                yield from _find_needless_copies(context, declared_set, index, profile.layout)
     for query in context.queries:
-        yield from _second_read(query)
+        yield from _find_second_reads(query)
 
 
-def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_needless_indexes(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     """Yield the indexes that sort like others, and the others that no query uses."""
     writes = [write.access for write in context.writes_of(declared_set)]
     rate, count = sum(write.rate for write in writes), entities(context.entities_then(declared_set))
@@ -50,7 +50,7 @@ def _needless(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Findi
     is_costly = sum(write.busiest for write in writes) >= _BUSY or declared_set.shape.count >= _MANY
     severity = Severity.WARNING if is_costly else Severity.NOTE
     cost = f"it stores {count} by the end, and costs {written}"
-    redundant = _redundant(context, declared_set)
+    redundant = _redundant_indexes(context, declared_set)
     for name, other in redundant.items():
         words = {"index": repr(name), "other": repr(other.name) if other else "the entities themselves", "cost": cost}
         yield RULES["redundant-index"].finding(severity, part_of(declared_set.name, name), **words)
@@ -66,28 +66,29 @@ def _words(declared_set: DeclaredSet, index: Derived) -> tuple[str, dict[str, st
     return part_of(declared_set.name, index.name), {"index": repr(index.name), "set": declared_set.name}
 
 
-def _redundant(context: RuleContext, declared_set: DeclaredSet) -> dict[str, Derived | None]:
+def _redundant_indexes(context: RuleContext, declared_set: DeclaredSet) -> dict[str, Derived | None]:
     """Return the index that each redundant one sorts like, by its name; None if that is the primary key."""
     indexes = [(derived, profile.layout) for derived, profile in declared_set.profiles() if profile.layout is not None]
     rows: list[tuple[Derived | None, RowLayout]] = [(None, RowLayout(declared_set.key)), *indexes]
-    found: dict[str, Derived | None] = {}
+    same_order: dict[str, Derived | None] = {}
     for at, (index, layout) in enumerate(indexes):
         for before, (other, other_layout) in enumerate(rows, start=-1):
-            if other is not index and _says_the_same(layout, other_layout, is_first=before < at):
-                found.setdefault(index.name, other)
+            if other is not index and _has_same_rows(layout, other_layout, is_first=before < at):
+                same_order.setdefault(index.name, other)
     for index, layout in indexes:
         for other, other_layout in rows:
-            is_kept = other is None or other.name not in found
+            is_kept = other is None or other.name not in same_order
             if other is not index and is_kept and _is_beginning(context, declared_set, index, layout, other_layout):
-                found.setdefault(index.name, other)
-    return found
+                same_order.setdefault(index.name, other)
+    return same_order
 
 
-def _says_the_same(layout: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
+def _has_same_rows(layout: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
     """Whether other rows have the order of these rows, and all their properties."""
-    wanted, order = _order(layout.key), _order(other.key)
-    is_other_order = wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]
-    if is_other_order or (wanted == order and not is_first):
+    order, other_order = _order(layout.key), _order(other.key)
+    partition, row = other_order
+    is_other_order = order[0] != partition or order[1][: len(row)] != row or not row
+    if is_other_order or (order == other_order and not is_first):
         return False
     return other.include is None or (
         layout.include is not None and layout.include <= other.include | set(other.key.fields)
@@ -98,35 +99,31 @@ def _is_beginning(
     context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout, other: RowLayout
 ) -> bool:
     """Whether an index sorts by the leading fields of other rows, which can then answer its queries."""
-    wanted, order = _order(layout.key), _order(other.key)
+    order, other_order = _order(layout.key), _order(other.key)
     # Fields of the primary key at the end of the index only make its keys unique, unless a query uses them
-    row = list(wanted[1])
+    shape, row = declared_set.shape, list(order[1])
     while row and row[-1][0] in declared_set.key.row_fields:
         row.pop()
-    last = {name for name, _ in wanted[1][len(row) :]}
-    used = [query.access for query in context.queries_of(declared_set) if query.via == index.name]
-    if any((query.order or "").lstrip("-") in last or last & query.known.keys() for query in used):
+    last = {name for name, _ in order[1][len(row) :]}
+    queries = [query.access for query in context.queries_of(declared_set) if query.via == index.name]
+    if any((query.order or "").lstrip("-") in last or last & query.known.keys() for query in queries):
         return False
-    begins = bool(row) and list(map(_plain, order[1][: len(row)])) == list(map(_plain, row))
-    is_longer = len(order[1]) > len(wanted[1])
+    begins = bool(row) and other_order[1][: len(row)] == row
+    is_longer = len(other_order[1]) > len(order[1])
     holds = other.include is None or (layout.include is not None and layout.include <= other.include)
-    return wanted[0] == order[0] and begins and is_longer and holds and not names_one(declared_set.shape, [row[-1][0]])
-
-
-def _plain(field: tuple[str, str]) -> tuple[str, str]:
-    """Return a key field without the format `escape`, which does not change the order."""
-    return (field[0], "" if field[1] == "escape" else field[1])
+    return order[0] == other_order[0] and begins and is_longer and holds and not names_one(shape, [row[-1][0]])
 
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the fields of each key with their formats, without `escape`, which does not change the order."""
     partition, row = (
-        [(piece.name, piece.spec) for piece in pieces_of(template) if piece.name]
+        [(piece.name, piece.spec.removeprefix("escape")) for piece in pieces_of(template) if piece.name]
         for template in (key.partition_template, key.row_template)
     )
     return partition, row
 
 
-def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+def _find_key_problems(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
     names, shape = key.fields, declared_set.shape
     if set(declared_set.key.fields) <= set(names):
         return
@@ -144,7 +141,7 @@ def _keys_of(declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Fi
         yield RULES["index-not-unique"].finding(Severity.WARNING, subject, names=listed(own_names), **words)
 
 
-def _changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+def _find_changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
     """Yield a finding if more rows of an index move than are found by it; one that is never read is unused."""
     writes = [write for write in context.writes_of(declared_set) if moves(declared_set, index, write.access)]
     reads = sum(query.access.rate for query in context.queries_of(declared_set) if query.derived is index)
@@ -167,15 +164,15 @@ def needed_of(context: RuleContext, declared_set: DeclaredSet, index: Derived) -
     return {name for query in queries for name in (*query.select, *query.known, (query.order or "").lstrip("-"))}
 
 
-def _needless_copies(
+def _find_needless_copies(
     context: RuleContext, declared_set: DeclaredSet, index: Derived, layout: RowLayout
 ) -> Iterator[Finding]:
-    needed, fields = needed_of(context, declared_set, index), declared_set.shape.fields
-    if needed is None:
+    query_fields, fields = needed_of(context, declared_set, index), declared_set.shape.fields
+    if query_fields is None:
         return
-    stored = fields.keys() - declared_set.in_blobs() if layout.include is None else layout.include
-    copied = (fields.keys() & stored) - needed - {*layout.key.fields}
-    sizes = {name: value_bytes(field) for name, field in fields.items() if name in copied}
+    row_fields = fields.keys() - declared_set.in_blobs() if layout.include is None else layout.include
+    needless = (fields.keys() & row_fields) - query_fields - {*layout.key.fields}
+    sizes = {name: value_bytes(field) for name, field in fields.items() if name in needless}
     names = [name for name, value_size in sizes.items() if value_size >= _LARGE]
     if not names:
         return
@@ -199,7 +196,7 @@ def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:
     )
 
 
-def _second_read(query: Measured[Query]) -> Iterator[Finding]:
+def _find_second_reads(query: Measured[Query]) -> Iterator[Finding]:
     via = query.derived
     if via is None:
         return
@@ -225,5 +222,5 @@ def _second_read(query: Measured[Query]) -> Iterator[Finding]:
 def _missing(query: Measured[Query], layout: RowLayout) -> list[str]:
     if layout.include is None:
         return []
-    held = {*layout.include, *layout.key.fields, *query.of.key.fields}
-    return [name for name in query.access.select or query.of.shape.fields if name not in held]
+    row_fields = {*layout.include, *layout.key.fields, *query.of.key.fields}
+    return [name for name in query.access.select or query.of.shape.fields if name not in row_fields]

@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import Final
 
 from tablepatterns.figures import number, often, years_from_now
-from tablepatterns.key import Key
 
 from ..design.distribution import busiest_share, coincidence_of, values_of
 from ..design.key_parts import pieces_of, pieces_of_key, span_of
@@ -19,7 +18,7 @@ from ..kinds import kind_of
 from ..kinds.recipes import number_of_tables
 from ..plans.planner import is_sorted
 from ..result import Finding, Measured, Severity
-from .context import RuleContext, key_of, known_of, unindexed, wanted, waste_severity
+from .context import RuleContext, key_of, known_of, needed_entities, unindexed_fields, waste_severity
 from .rule import RULES, entities, listed, severity_of
 
 _CERTAIN: Final = 0.1
@@ -41,16 +40,16 @@ _SERIOUS: Final = ("overlap", "forbidden", "too-few")
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    yield from _flawed(context)
+    yield from _find_flaws(context)
     too_few = {flaw.subject for flaw in context.design.flaws if flaw.kind == "too-few"}
     for declared_set in context.design.sets:
-        yield from chain.from_iterable(map(_changing, context.writes_of(declared_set)))
+        yield from chain.from_iterable(map(_find_changing_key, context.writes_of(declared_set)))
         in_table = _in_one_table(declared_set)
         if declared_set.name not in too_few and not kind_of(declared_set).has_unique_keys:
-            yield from _colliding(context, in_table)
-        yield from _unsafe(declared_set)
-        yield from _text(context, declared_set)
-        yield from _narrow(context, in_table)
+            yield from _find_collisions(context, in_table)
+        yield from _find_unsafe_text(declared_set)
+        yield from _find_text_order(context, declared_set)
+        yield from _find_narrow_numbers(context, in_table)
 
 
 def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
@@ -61,7 +60,7 @@ def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
     return replace(declared_set, shape=replace(shape, count=math.ceil(shape.count / tables), growth=0.0))
 
 
-def _flawed(context: RuleContext) -> Iterator[Finding]:
+def _find_flaws(context: RuleContext) -> Iterator[Finding]:
     """Yield the corrections that reading the design made: the first of each kind for a key."""
     for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
@@ -71,35 +70,36 @@ def _flawed(context: RuleContext) -> Iterator[Finding]:
 
 def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
     """Whether a query reads a range of the flawed field, or sorts by it."""
-    whole = flaw.subject.partition(": ")[0]
-    return any(
-        known_of(query).get(name, "=") != "=" or (query.access.order or "").lstrip("-") == name
-        for name in flaw.fields
-        for query in context.queries
-        if query.of.name == whole
-    )
+    queries = [query for query in context.queries if query.of.name == flaw.subject.partition(": ")[0]]
+    return any(name in _sorted_names(query) for query in queries for name in flaw.fields)
 
 
-def _changing(done: Measured[Write]) -> Iterator[Finding]:
-    key = done.of.key
-    names = [name for name in done.access.changes if name in key.fields]
-    if done.access.operation != "update" or not names:
+def _sorted_names(query: Measured[Query]) -> Sequence[str]:
+    """Return the fields that a query reads by range, and the one that it sorts by."""
+    names = [name for name, how in known_of(query).items() if how != "="]
+    return [*names, (query.access.order or "").removeprefix("-")]
+
+
+def _find_changing_key(call: Measured[Write]) -> Iterator[Finding]:
+    key = call.of.key
+    names = [name for name in call.access.changes if name in key.fields]
+    if call.access.operation != "update" or not names:
         return
     moves = not set(key.partition_fields).isdisjoint(names)
     better = "Use values that never change as the key, with an index in the partition for those that do."
     yield RULES["key-field-changes"].finding(
         Severity.WARNING,
-        done,
+        call,
         better=None if moves else better,
         pattern=None if moves else "intra_partition_index",
         fields=names,
         fields_changed=listed(names),
         key="PartitionKey" if moves else "RowKey",
-        rate=often(done.access.rate),
+        rate=often(call.access.rate),
     )
 
 
-def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_collisions(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     shape = declared_set.shape
     pieces = [piece for piece in pieces_of_key(declared_set.key) if piece.name]
     clocks = [piece for piece in pieces if piece.is_clock]
@@ -108,7 +108,7 @@ def _colliding(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Find
     if any(_is_own(shape.fields.get(name, Field()), names) for name in other_names):
         return
     if not clocks or all(shape.fields.get(name, Field()).distinct is not None for name in names):
-        yield from _by_chance(declared_set, names)
+        yield from _find_chance_collisions(declared_set, names)
         return
     span, span_name = min(span_of(piece) for piece in clocks)
     inserts = [write.access for write in context.writes_of(declared_set) if write.access.operation == "insert"]
@@ -128,7 +128,7 @@ def _is_own(field: Field, names: list[str]) -> bool:
     return field.distinct is None and field.type != "boolean" and (field.within is None or field.within in names)
 
 
-def _by_chance(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]:
+def _find_chance_collisions(declared_set: DeclaredSet, names: list[str]) -> Iterator[Finding]:
     """Yield a finding if entities whose values occur independently have the same key.
 
     A field of the RowKey that numbers or identifies something, such as a line of an order, is assumed to make keys
@@ -174,12 +174,8 @@ def pairs_alike(shape: Shape, names: Sequence[str]) -> float:
     return shape.count * (shape.count - 1) / 2 * coincidence_of(shape, names)
 
 
-def keys_of(declared_set: DeclaredSet) -> list[Key]:
-    return [declared_set.key, *(profile.layout.key for _, profile in declared_set.profiles() if profile.layout)]
-
-
-def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
-    for piece in chain.from_iterable(map(pieces_of_key, keys_of(declared_set))):
+def _find_unsafe_text(declared_set: DeclaredSet) -> Iterator[Finding]:
+    for piece in chain.from_iterable(map(pieces_of_key, declared_set.keys)):
         name = piece.name or ""
         field = declared_set.shape.fields.get(name, Field())
         if not piece.spec and field.type == "string" and _WITH_SLASHES.search(name):
@@ -187,47 +183,40 @@ def _unsafe(declared_set: DeclaredSet) -> Iterator[Finding]:
             return
 
 
-def _text(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
-    in_keys = {name for key in keys_of(declared_set) for name in key.row_fields}
+def _find_text_order(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    in_keys = {name for key in declared_set.keys for name in key.row_fields}
     queries = context.queries_of(declared_set)
-    wanted: dict[str, str] = {}
-    for query in queries:
-        by_order = [query.access.order.removeprefix("-")] if query.access.order else []
-        ranged = [name for name, how in known_of(query).items() if how != "="]
-        for name in (*ranged, *by_order):
-            wanted.setdefault(name, repr(query.access.name))
+    sorting_queries = {name: query.access.name for query in reversed(queries) for name in _sorted_names(query)}
     names = [
         name
         for name, field in declared_set.shape.fields.items()
-        if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys
+        if field.type == "string" and field.order == "rising" and name in sorting_queries and name in in_keys
     ]
     for name in names:
-        yield RULES["text-order"].finding(
-            Severity.WARNING, declared_set, fields=[name], field=name, access=wanted[name]
-        )
+        words = {"field": name, "access": repr(sorting_queries[name])}
+        yield RULES["text-order"].finding(Severity.WARNING, declared_set, fields=[name], **words)
     if not names:
-        yield from islice(chain.from_iterable(map(_unsorted, queries)), 1)
+        yield from islice(chain.from_iterable(map(_find_unsorted_range, queries)), 1)
 
 
-def _unsorted(query: Measured[Query]) -> Iterator[Finding]:
-    """Yield a finding if a range of values is not a range of keys."""
-    key, measured_set = key_of(query), query
-    if waste_severity(measured_set) is None or unindexed(query):
+def _find_unsorted_range(query: Measured[Query]) -> Iterator[Finding]:
+    key = key_of(query)
+    if waste_severity(query) is None or unindexed_fields(query):
         return
     for position, name in enumerate(key.row_fields):
         if query.access.known.get(name) == "range" and not is_sorted(key, position):
             says = (
                 f"{name} is text in the middle of a RowKey, so rows do not sort by it: {query.access.name!r} reads "
-                f"{entities(measured_set.examined)} to return {number(wanted(measured_set))}."
+                f"{entities(query.examined)} to return {number(needed_entities(query))}."
             )
             better = f"Write it as {{{name}:escape}}, which keeps the order, or store a number or a timestamp."
             yield RULES["text-order"].finding(Severity.WARNING, query.of, says, better, fields=[name])
             return
 
 
-def _narrow(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_narrow_numbers(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     numbers: dict[str, int] = {}
-    for piece in chain.from_iterable(map(pieces_of_key, keys_of(declared_set))):
+    for piece in chain.from_iterable(map(pieces_of_key, declared_set.keys)):
         if piece.name and piece.width and piece.spec[-1:] == "d" and not piece.is_clock:
             numbers.setdefault(piece.name, piece.width - piece.spec.startswith("+"))
     shape = declared_set.shape

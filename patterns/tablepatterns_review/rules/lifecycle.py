@@ -29,11 +29,11 @@ _NEARLY_ALL: Final = 0.9
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for declared_set in context.design.sets:
-        yield from _deleted(context, declared_set)
-        yield from _kept(context, declared_set)
+        yield from _find_single_deletes(context, declared_set)
+        yield from _find_growth_problems(context, declared_set)
         if declared_set.archive is not None:
-            yield from _with_retention(declared_set, declared_set.archive)
-            yield from _emptied(context, declared_set, declared_set.archive)
+            yield from _find_archive_conflict(declared_set, declared_set.archive)
+            yield from _find_emptied_set(context, declared_set, declared_set.archive)
 
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
@@ -42,59 +42,58 @@ def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> fl
     return sum(write.rate for write in writes if write.operation == operation)
 
 
-def _deleted(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_single_deletes(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     retention = declared_set.retention
     # Only entities with a timestamp can be stored with those of their day
     is_timed = inserted_at(declared_set) is not None
     if (retention is None and not is_timed) or (retention is not None and retention.by == "table"):
         return
     # As many entities expire as are inserted
-    inserted, deleted = (_rate(context, declared_set, operation) * DAY for operation in ("insert", "delete"))
-    gone = deleted if retention is None else inserted
-    if retention is None and (declared_set.shape.count < gone or deleted < _NEARLY_ALL * inserted):
+    inserts, deletes = (_rate(context, declared_set, operation) * DAY for operation in ("insert", "delete"))
+    deletes = deletes if retention is None else inserts
+    if retention is None and (declared_set.shape.count < deletes or deletes < _NEARLY_ALL * inserts):
         # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
         # where many stay, such as followers, the others are deleted for another reason than their age
         return
-    severity = RULES["delete-by-entity"].severity_of(gone)
+    severity = RULES["delete-by-entity"].severity_of(deletes)
     if severity is not None:
         better = None if is_timed else f"Store when each entity was inserted. {RULES['delete-by-entity'].better}"
-        yield RULES["delete-by-entity"].finding(severity, declared_set, better=better, deleted=entities(gone))
+        yield RULES["delete-by-entity"].finding(severity, declared_set, better=better, deleted=entities(deletes))
 
 
-def _kept(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     if declared_set.retention is not None:
-        yield from _expired(context, declared_set, declared_set.retention.days)
+        yield from _find_wrong_retention(context, declared_set, declared_set.retention.days)
         return
     shape, is_archived = declared_set.shape, declared_set.archive is not None
-    inserted = _rate(context, declared_set, "insert") * YEAR
-    added, growth = inserted - _rate(context, declared_set, "delete") * YEAR, shape.growth
+    inserts = _rate(context, declared_set, "insert") * YEAR
+    net_inserts, growth = inserts - _rate(context, declared_set, "delete") * YEAR, shape.growth
     if is_archived and not growth:
         # The archive takes what is added
         return
     if not is_archived and shape.moves.received:
-        inserted, added = (rate + shape.moves.received_rate * YEAR for rate in (inserted, added))
+        inserts, net_inserts = (rate + shape.moves.received_rate * YEAR for rate in (inserts, net_inserts))
         growth = shape.net_growth
     tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count)
-    is_doubtful = growth > 0 and added > _TWICE * growth + tolerated
+    are_too_many = net_inserts > _TWICE * growth + tolerated
     # Of two figures that contradict each other, the higher one may be the wrong one
-    yearly = growth if is_doubtful else max(added, growth)
+    yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
     severity = RULES["unbounded-growth"].severity_of(yearly)
-    words = {"added": entities(max(0.0, added)), "growth": number(growth)}
+    words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     if not is_archived and severity is not None:
-        yield _unbounded(declared_set, severity, yearly)
-    if added > _TWICE * growth + tolerated:
-        inserts = (write for write in context.writes_of(declared_set) if write.kind == "insert")
-        often_added = max(inserts, key=lambda write: write.access.rate, default=None)
-        words |= {"access": repr(often_added.access.name) if often_added else "the insert"}
-        words |= {"mean": mean_rate(growth / YEAR)}
+        yield _unbounded_growth(declared_set, severity, yearly)
+    if are_too_many:
+        calls = (write for write in context.writes_of(declared_set) if write.kind == "insert")
+        busiest = max(calls, key=lambda write: write.access.rate, default=None)
+        words |= {"access": repr(busiest.access.name) if busiest else "the insert", "mean": mean_rate(growth / YEAR)}
         better = None if growth else _NO_GROWTH
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
-    elif inserted and growth > _TWICE * max(0.0, added) + tolerated:
+    elif inserts and growth > _TWICE * max(0.0, net_inserts) + tolerated:
         better = "Correct one of the two, or declare the other inserts."
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
 
 
-def _unbounded(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:
+def _unbounded_growth(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:
     """Return the finding about a set that grows fast; what can be dropped or archived depends on its fields."""
     row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
     words = {"added": entities(added), "bytes": size(added * row), "at": at or ""}
@@ -102,19 +101,19 @@ def _unbounded(declared_set: DeclaredSet, severity: Severity, added: float) -> F
     return RULES["unbounded-growth"].finding(severity, declared_set, better=better, **words)
 
 
-def _expired(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:
+def _find_wrong_retention(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:
     """Yield a finding if a set has far more entities than the retained days have inserts."""
-    count, there = _rate(context, declared_set, "insert") * DAY * days, declared_set.shape.count
-    if count and there > _FOUR_TIMES * count + _TEN_THOUSANDS:
+    inserts, count = _rate(context, declared_set, "insert") * DAY * days, declared_set.shape.count
+    if inserts and count > _FOUR_TIMES * inserts + _TEN_THOUSANDS:
         says = (
-            f"The inserts of {number(days)} days of {declared_set.name} are {entities(count)}, and it has "
-            f"{number(there)}."
+            f"The inserts of {number(days)} days of {declared_set.name} are {entities(inserts)}, and it has "
+            f"{number(count)}."
         )
         better = "Which is right: the count, the rate of the inserts, or the retention?"
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, says, better)
 
 
-def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+def _find_archive_conflict(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     retention, days = declared_set.retention, policy.after_days
     if retention is None or days is None or policy.rate is not None:
         return
@@ -127,7 +126,7 @@ def _with_retention(declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterato
     yield RULES["archive-or-retention"].finding(Severity.WARNING, declared_set, says, better, **words)
 
 
-def _emptied(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+def _find_emptied_set(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     shape = declared_set.shape
     if policy.rate is not None and shape.count and context.entities_then(declared_set) <= 0:
         years = plural(round(-shape.count / shape.net_growth, 1), "year")

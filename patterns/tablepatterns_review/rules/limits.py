@@ -51,14 +51,14 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
-    yield from _limits_in_sight(context)
-    yield from _rejected(context)
+    yield from _find_limits(context)
+    yield from _find_rejected_calls(context)
     for declared_set in context.design.sets:
-        yield from _slots(context, declared_set)
-        yield from _large_partition(context, declared_set)
+        yield from _find_slots(context, declared_set)
+        yield from _find_large_partition(context, declared_set)
 
 
-def _large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     shape, key, partitions = declared_set.shape, declared_set.key, partitions_of(declared_set)
     share = busiest_share(shape, key.partition_fields) / partitions.buckets
     counts = [count * share for count in (shape.count, context.entities_then(declared_set))]
@@ -75,15 +75,15 @@ def _large_partition(context: RuleContext, declared_set: DeclaredSet) -> Iterato
 def _advice_on_division(context: RuleContext, declared_set: DeclaredSet) -> str:
     """Return what to divide the partitions of a set by: a field that its queries give, or else its time."""
     queries, at = context.queries_of(declared_set), inserted_at(declared_set)
-    given = [name for name in declared_set.key.row_fields if all(known_of(query).get(name) == "=" for query in queries)]
-    if given and queries:
-        return f"Begin the PartitionKey with {given[0]}, or a part of it: every query gives it."
+    names = [name for name in declared_set.key.row_fields if all(known_of(query).get(name) == "=" for query in queries)]
+    if names and queries:
+        return f"Begin the PartitionKey with {names[0]}, or a part of it: every query gives it."
     if at is not None:
         return f"Add the month of {at} to the PartitionKey, or use a table for each month (PeriodTables)."
     return "Add a field to the PartitionKey that divides it, such as the beginning of a name or of a hash."
 
 
-def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
+def _find_limits(context: RuleContext) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near; if a set has values that are too large, report only those values."""
     large = {use.subject for use in context.in_sight if use.limit == _VALUE and use.reached is not None}
     sets = {declared_set.name: declared_set for declared_set in context.design.sets}
@@ -94,8 +94,9 @@ def _limits_in_sight(context: RuleContext) -> Iterator[Finding]:
         if use.limit != _SLOW:
             fields = large_fields(sets[use.subject]) if use.limit == _VALUE else ()
             yield _LIMIT_RULES[use.limit].finding(severity, use.subject, fields=fields, **_words(use))
-        else:
-            yield from _slow(context, use)
+        elif use.reached is not None:
+            queries = (query for query in context.queries if query.subject == use.subject)
+            yield from (RULES["long-answer"].finding(Severity.NOTE, query, **_words(use)) for query in queries)
 
 
 def _severity(use: LimitUse) -> Severity | None:
@@ -128,25 +129,19 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
     ]
 
 
-def _slow(context: RuleContext, use: LimitUse) -> Iterator[Finding]:
-    for query in context.queries:
-        if query.subject == use.subject and use.reached is not None:
-            yield RULES["long-answer"].finding(Severity.NOTE, query, **_words(use))
-
-
-def _rejected(context: RuleContext) -> Iterator[Finding]:
+def _find_rejected_calls(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
     exceeded = (use for use in context.in_sight if use.now > use.most and use.limit.startswith(_OF_ENTITIES))
     too_large = {use.subject.partition(": ")[0] for use in exceeded}
-    reported: set[tuple[str, str]] = set()
+    rejections: set[tuple[str, str]] = set()
     for call in context.measured:
         name, reason = call.of.name, call.rejected
-        if reason is not None and name not in too_large and (name, reason) not in reported:
-            reported.add((name, reason))
+        if reason is not None and name not in too_large and (name, reason) not in rejections:
+            rejections.add((name, reason))
             yield RULES["call-rejected"].finding(Severity.SERIOUS, call, reason=reason)
 
 
-def _slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     slot = _slot(declared_set)
     query = next((query for query in context.queries_of(declared_set) if slot and _reads_all(query, slot)), None)
     if not slot or query is None:

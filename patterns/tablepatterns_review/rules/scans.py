@@ -7,7 +7,8 @@ from typing import Final
 
 from tablepatterns.cost import Cost
 from tablepatterns.figures import counted, listed, number, often, size
-from tablepatterns.filters import QueryClass, classify, comparisons, parse, point_keys
+from tablepatterns.filters import Filter, QueryClass, classify, comparisons, parse, point_keys
+from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from ..design.model import DeclaredSet, Query
 from ..kinds import kind_of
@@ -19,11 +20,11 @@ from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,
     RuleContext,
-    in_order,
+    gives_partition,
+    has_order,
     known_of,
-    partition_known,
-    unindexed,
-    wanted,
+    needed_entities,
+    unindexed_fields,
     waste_severity,
 )
 from .rule import RULES, entities
@@ -51,7 +52,6 @@ _COLD: Final = 0.25
 _SEVERAL_RESULTS: Final = 5.0
 _ABOUT: Final = 2.0
 _LITTLE: Final = 1.0
-_SMALL: Final = 1000
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -60,14 +60,14 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         if severity is None and _is_sorted_by_caller(query):
             severity = Severity.NOTE
         if severity is not None:
-            yield _scan(context, query, severity)
+            yield _scan_finding(context, query, severity)
         else:
             # Another key or index changes which parts are asked
-            yield from _asked_parts(query)
-        yield from _unwanted_blobs(query)
-        yield from _joins(context, query)
+            yield from _find_asked_parts(query)
+        yield from _find_needless_blobs(query)
+        yield from _find_joins(context, query)
     for declared_set in context.design.sets:
-        yield from _needless_spread(context, declared_set)
+        yield from _find_needless_spread(context, declared_set)
 
 
 def _is_served(query: Measured[Query]) -> bool:
@@ -78,44 +78,34 @@ def _is_served(query: Measured[Query]) -> bool:
         # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.derived is not None and query.of.profile(query.derived).finder == "find_all"
-    return by_list or (
-        query.access.filter is None and partition_known(query) and in_order(query) and not unindexed(query)
-    )
+    by_key = gives_partition(query) and has_order(query) and not unindexed_fields(query)
+    return by_list or (query.access.filter is None and by_key)
 
 
 def _is_sorted_by_caller(query: Measured[Query]) -> bool:
     """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
     take, is_read = query.access.take, query.access.filter is None and query.access.rate >= ONCE_A_DAY
-    return take is not None and is_read and not in_order(query) and query.examined > take + query.access.skip
+    return take is not None and is_read and not has_order(query) and query.examined > take + query.access.skip
 
 
 def _reads(query: Measured[Query]) -> str:
-    call = query
-    label = "is" if call.query_class is None else f"is a {call.query_class.label},"
-    rows = f"{entities(call.examined)} and needs {number(wanted(call))}"
+    label = "is" if query.query_class is None else f"is a {query.query_class.label},"
+    rows = f"{entities(query.examined)} and needs {number(needed_entities(query))}"
     return (
         f"{query.access.name!r} of {query.of.name} {label} called {often(query.access.busiest)}: each call reads {rows}"
     )
 
 
-def _scan(context: RuleContext, query: Measured[Query], severity: Severity) -> Finding:
+def _scan_finding(context: RuleContext, query: Measured[Query], severity: Severity) -> Finding:
     text, words = query.access.filter, {"reads": _reads(query)}
-    if text is not None and " or " in text:
-        keys = point_keys(parse(text))
-        partitions = {term.value for term in comparisons(parse(text)) if term.name == "PartitionKey"}
-        if keys:
-            words["queries"] = counted(len(keys), "point query")
-            how = f" (get_many), which read at most {counted(len(keys), 'entity')}"
-            return RULES["or-of-keys"].finding(severity, query, how=how, **words)
-        if len(partitions) > 1:
-            words["queries"] = f"{counted(len(partitions), 'query')}, one for each PartitionKey,"
-            return RULES["or-of-keys"].finding(severity, query, how="", **words)
-    fields = tuple(unindexed(query))
+    if text is not None and " or " in text and (queries := _queries_instead(parse(text))):
+        return RULES["or-of-keys"].finding(severity, query, queries=queries, **words)
+    fields = unindexed_fields(query)
     encrypted = [name for name in fields if name in query.of.encrypted()]
     if encrypted:
         words["properties"] = listed(encrypted)
         return RULES["encrypted-filter"].finding(severity, query, fields=encrypted, **words)
-    if query.access.take is not None and not in_order(query) and not fields:
+    if query.access.take is not None and not has_order(query) and not fields:
         return _client_sort(query, severity)
     if _is_span_of_log(context, query):
         words["tables"] = _in_tables(query.of)
@@ -141,13 +131,23 @@ def _scan(context: RuleContext, query: Measured[Query], severity: Severity) -> F
     return RULES["missing-index"].finding(severity, query, better=better, pattern=pattern, fields=fields, **words)
 
 
+def _queries_instead(expression: Filter) -> str:
+    """Return which queries find the same as a filter of keys joined by `or`; empty for other filters."""
+    keys = point_keys(expression)
+    if keys:
+        results = counted(len(keys), "entity")
+        return f"{counted(len(keys), 'point query')} in parallel (get_many), which read at most {results}"
+    equal = (term for term in comparisons(expression) if (term.name, term.operator) == ("PartitionKey", "eq"))
+    partitions = {term.value for term in equal}
+    return f"{counted(len(partitions), 'query')}, one for each PartitionKey, in parallel" if len(partitions) > 1 else ""
+
+
 def _client_sort(query: Measured[Query], severity: Severity) -> Finding:
     order, fields = query.access.order or "", query.of.shape.fields
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "field": field}
     kind = fields[field].type if field in fields else "datetime"
-    is_time = kind == "datetime"
-    if order.startswith("-") and is_time and partition_known(query):
+    if order.startswith("-") and kind == "datetime" and gives_partition(query):
         better = _NEWEST_FIRST.format(field=field)
         return RULES["client-sort"].finding(severity, query, better=better, pattern="log_tail", **words)
     if order.startswith("-") and kind in ("int32", "int64"):
@@ -175,7 +175,7 @@ def _is_span_of_log(context: RuleContext, query: Measured[Query]) -> bool:
     return is_by_time and added_only and query.query_class is QueryClass.TABLE_SCAN
 
 
-def _unwanted_blobs(query: Measured[Query]) -> Iterator[Finding]:
+def _find_needless_blobs(query: Measured[Query]) -> Iterator[Finding]:
     large = sorted(set(query.of.in_blobs()))
     is_unwanted = bool(query.access.select) and not set(large).intersection(query.access.select)
     # Each result takes one transaction more than the table query, for its blob
@@ -183,11 +183,11 @@ def _unwanted_blobs(query: Measured[Query]) -> Iterator[Finding]:
     if large and is_unwanted and blobs:
         rate = query.returned * query.access.busiest
         severity = RULES["blob-with-every-read"].severity_of(rate) or Severity.NOTE
-        words = {"wanted": listed(query.access.select, most=3), "large": listed(large), "reads": number(rate)}
+        words = {"selected": listed(query.access.select, most=3), "large": listed(large), "reads": number(rate)}
         yield RULES["blob-with-every-read"].finding(severity, query, fields=large, **words)
 
 
-def _asked_parts(query: Measured[Query]) -> Iterator[Finding]:
+def _find_asked_parts(query: Measured[Query]) -> Iterator[Finding]:
     kind, requests = kind_of(query.of), query.requests
     more = (requests - 1) * query.access.busiest
     severity = RULES["asks-every-part"].severity_of(more)
@@ -197,7 +197,7 @@ def _asked_parts(query: Measured[Query]) -> Iterator[Finding]:
         yield RULES["asks-every-part"].finding(severity, query, better=better, more=number(more), **words)
 
 
-def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+def _find_needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
     buckets = declared_set.settings.get("buckets")
     if not kind_of(declared_set).is_spread or not isinstance(buckets, int) or buckets < 2:
         return
@@ -208,7 +208,7 @@ def _needless_spread(context: RuleContext, declared_set: DeclaredSet) -> Iterato
             yield RULES["needless-spread"].finding(Severity.NOTE, declared_set, **words)
 
 
-def _joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:
+def _find_joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:
     """Yield a point query that is called once for each result of another query."""
     many = next((many for many in context.queries if _is_followed_by(many, one)), None)
     if many is None or one.access.rate < _LITTLE:
@@ -225,7 +225,7 @@ def _joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:
     }
     severity = RULES["join-one-by-one"].severity_of(one.access.busiest) or Severity.NOTE
     better = pattern = None
-    if one.of.shape.count <= _SMALL and changes < 1:
+    if one.of.shape.count <= MAX_PAGE_ENTITIES and changes < 1:
         better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
         pattern = "lookup"
     yield RULES["join-one-by-one"].finding(severity, one, better=better, pattern=pattern, **words)

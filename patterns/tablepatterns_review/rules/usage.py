@@ -15,7 +15,7 @@ from ..design.writes import touched
 from ..plans.planner import mistakes_of
 from ..plans.sizes import value_bytes
 from ..result import Finding, Measured, Severity
-from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, RuleContext, wanted
+from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, RuleContext, needed_entities
 from .rule import RULES, entities, listed, part_of, severity_of
 
 _SHORT: Final = 256
@@ -29,62 +29,62 @@ REPLICATED: Final = 900.0
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for query in context.queries:
-        yield from _unsupported(query)
-        yield from _stale(context, query)
+        yield from _find_unsupported(query)
+        yield from _find_stale_read(context, query)
     for write in context.writes:
-        yield from _lost(context, write)
-        yield from _merged(write)
-        yield from _apart(context, write)
+        yield from _find_lost_update(context, write)
+        yield from _find_refused_merge(write)
+        yield from _find_others(context, write)
     for declared_set in context.design.sets:
-        yield from _secrets(declared_set)
+        yield from _find_secrets(declared_set)
         for access in declared_set.access:
-            yield from _access(declared_set, access)
+            yield from _find_access_problems(declared_set, access)
 
 
-def _unsupported(query: Measured[Query]) -> Iterator[Finding]:
-    asked, read = query.access, query.examined
-    for comparison, reason in mistakes_of(query.of, asked.filter or "true")[:1]:
+def _find_unsupported(query: Measured[Query]) -> Iterator[Finding]:
+    access, read = query.access, query.examined
+    for comparison, reason in mistakes_of(query.of, access.filter or "true")[:1]:
         is_true = comparison.operator in ("ne", "lt", "le") and not reason.startswith("no entity")
         words = {"comparison": str(comparison), "reason": reason, "result": "true" if is_true else "false"}
         yield RULES["filter-mistake"].finding(Severity.SERIOUS, query, **words)
-    words = {"read": entities(read), "returned": number(wanted(query)), "rate": often(asked.busiest)}
-    if parts := [name for name, how in asked.known.items() if how == "contains"]:
+    words = {"read": entities(read), "returned": number(needed_entities(query)), "rate": often(access.busiest)}
+    if parts := [name for name, how in access.known.items() if how == "contains"]:
         severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
         yield RULES["text-search"].finding(severity, query, fields=parts, names=listed(parts), **words)
-    if asked.count_only:
-        is_small = read <= MAX_PAGE_ENTITIES or asked.rate < ONCE_AN_HOUR
-        count = severity_of(read * asked.busiest, serious=HEAVY, warning=NOTICEABLE, note=inf if is_small else 0.0)
+    if access.count_only:
+        is_small = read <= MAX_PAGE_ENTITIES or access.rate < ONCE_AN_HOUR
+        count = severity_of(read * access.busiest, serious=HEAVY, warning=NOTICEABLE, note=inf if is_small else 0.0)
         if count is not None and read > 1:
-            names = listed([*asked.known]) if asked.known else "the set"
+            names = listed([*access.known]) if access.known else "the set"
             yield RULES["count-by-reading"].finding(count, query, names=names, **words)
-    if asked.skip:
-        severity = RULES["deep-paging"].severity_of(asked.skip * asked.busiest) or Severity.NOTE
+    if access.skip:
+        severity = RULES["deep-paging"].severity_of(access.skip * access.busiest) or Severity.NOTE
         yield RULES["deep-paging"].finding(
-            severity, query, skipped=entities(asked.skip), take=number(asked.take or 0), **words
+            severity, query, skipped=entities(access.skip), take=number(access.take or 0), **words
         )
 
 
-def _lost(context: RuleContext, done: Measured[Write]) -> Iterator[Finding]:
-    write = done.access
-    if write.operation != "update" or not write.overwrite or _is_latest_state(done):
+def _find_lost_update(context: RuleContext, call: Measured[Write]) -> Iterator[Finding]:
+    write = call.access
+    if write.operation != "update" or not write.overwrite or _is_latest_state(call):
         return
     own, writers = set(write.changes), write.writers
-    for other in (other.access for other in context.writes_of(done.of) if other.access is not write):
+    for other in (other.access for other in context.writes_of(call.of) if other.access is not write):
         if other.operation == "update" and (not own or not other.changes or own.intersection(other.changes)):
             writers += other.writers
     if writers > 1:
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
         yield RULES["lost-update"].finding(
-            Severity.WARNING, done, changes=changes, writers=plural(writers, "writer"), rate=rate
+            Severity.WARNING, call, changes=changes, writers=plural(writers, "writer"), rate=rate
         )
 
 
-def _is_latest_state(done: Measured[Write]) -> bool:
+def _is_latest_state(call: Measured[Write]) -> bool:
     """Whether a write stores what was observed at a time, such as a position: the last writer is right.
 
     What is added up, and long values that grow, depend on the value before.
     """
-    fields = [(name, done.of.shape.fields.get(name, Field())) for name in done.access.changes]
+    fields = [(name, call.of.shape.fields.get(name, Field())) for name in call.access.changes]
     is_timed = any(field.type == "datetime" and field.order == "rising" for _, field in fields)
     is_added = any(
         _ADDED_UP.search(name) or (field.type in ("string", "binary") and field.size > _SHORT) for name, field in fields
@@ -92,7 +92,7 @@ def _is_latest_state(done: Measured[Write]) -> bool:
     return is_timed and not is_added
 
 
-def _access(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
+def _find_access_problems(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
     subject = part_of(declared_set.name, access.name)
     words = {"reader": repr(access.name), "whole": declared_set.name}
     leading = declared_set.key.fields[: max(1, len(access.by))]
@@ -105,8 +105,7 @@ def _access(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
         )
 
 
-def _secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
-    """Yield the secret values that every reader of the table can read."""
+def _find_secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
     secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
     in_keys = [name for name in secrets if any(name in key.fields for key in declared_set.keys)]
     plain = [name for name in secrets if name not in declared_set.encrypted() and name not in in_keys]
@@ -115,21 +114,21 @@ def _secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
             yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
 
 
-def _merged(done: Measured[Write]) -> Iterator[Finding]:
-    write = done.access
-    unmerged = {name for mapping in done.of.mappings if not mapping.allows_merge for name in mapping.fields}
+def _find_refused_merge(call: Measured[Write]) -> Iterator[Finding]:
+    write = call.access
+    unmerged = {name for mapping in call.of.mappings if not mapping.allows_merge for name in mapping.fields}
     # As the set declares them, which is the same order in every run
-    refused = {name: field for name, field in done.of.shape.fields.items() if name in unmerged}
+    refused = {name: field for name, field in call.of.shape.fields.items() if name in unmerged}
     is_whole = write.operation != "update" or not write.changes or not unmerged.isdisjoint(write.changes)
     rewritten = sum(map(value_bytes, refused.values()))
     is_frequent = RULES["merge-refused"].severity_of(write.busiest) is not None
     # A write of a small entity costs the same as one of a property
     if not is_whole and is_frequent and rewritten >= KIB:
         words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
-        yield RULES["merge-refused"].finding(Severity.NOTE, done, hidden=listed([*refused], most=3), **words)
+        yield RULES["merge-refused"].finding(Severity.NOTE, call, hidden=listed([*refused], most=3), **words)
 
 
-def _stale(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
+def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
     via, stale, is_secondary = query.derived, query.access.max_staleness, query.access.region == "secondary"
     writes = [write.access for write in context.writes_of(query.of)]
     rate = sum(write.rate for write in writes if is_secondary or via in touched(query.of, write))
@@ -147,13 +146,13 @@ def _stale(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
         yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
 
 
-def _apart(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
-    other_writes = [context.writer(name) for name in write.access.atomic_with]
-    apart = [other for other in other_writes if other is not None and not _share_partition(write.of, other.of)]
-    if not apart:
+def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
+    others = list(filter(None, map(context.writer, write.access.atomic_with)))
+    others = [other for other in others if not _share_partition(write.of, other.of)]
+    if not others:
         return
-    own, other_set = write.of, apart[0].of
-    sets = [own, *(other.of for other in apart)]
+    own, other_set = write.of, others[0].of
+    sets = [own, *(other.of for other in others)]
     fresh = [query.access for one in sets for query in context.queries_of(one) if not query.access.max_staleness]
     strict = [repr(query.name) for query in fresh if query.max_staleness is not None]
     common = [name for name in own.key.partition_fields if name in other_set.key.partition_fields]
@@ -170,7 +169,7 @@ def _apart(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
         write,
         better=better,
         pattern="entity_group_transaction" if better else None,
-        other_writes=listed([repr(other.access.name) for other in apart]),
+        other_writes=listed([repr(other.access.name) for other in others]),
         why_apart=why,
         strict=f", although {listed([*dict.fromkeys(strict)], most=3)} must not" if strict else "",
     )

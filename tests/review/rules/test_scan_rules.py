@@ -216,8 +216,15 @@ class TestAFilter:
         (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=90))
         assert (one.rule, one.better) == ("or-of-keys", "Send 3 queries, one for each PartitionKey, in parallel.")
 
-    def test_of_one_partition_or_something_else_is_a_scan(self) -> None:
-        query = Query("some", filter="PartitionKey eq 'Sales' or Age eq 30", rate=50)
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "PartitionKey eq 'Sales' or Age eq 30",
+            "PartitionKey ge 'A' and PartitionKey lt 'C' and (Age eq 30 or Age eq 31)",
+        ],
+    )
+    def test_of_one_partition_or_of_a_range_of_them_is_a_scan(self, text: str) -> None:
+        query = Query("some", filter=text, rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=90))
         assert one.rule == "table-scan"
 
