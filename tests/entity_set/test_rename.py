@@ -286,8 +286,13 @@ async def test_a_transaction_hands_rows_of_an_index_from_one_entity_to_another(s
     found = await staff.find(index, Department="Sales", Email="jonesj@contoso.com")
     assert found["EmployeeId"] == 224
     twice = [staff.inserting(jones(EmployeeId=number)) for number in (1, 2)]
+    taken = [staff.deleting(found), *twice]
+    changed = [staff.inserting(jones(EmployeeId=1, Email="x")), staff.merging(found, {"Email": "x"})]
+    for changes in (twice, taken, changed, changed[::-1]):
+        with pytest.raises(DuplicateIndexValue, match="already used"):
+            await EntityGroupTransaction(storage, table_name).commit(*changes)
     with pytest.raises(BadInput, match="only once"):
-        await EntityGroupTransaction(storage, table_name).commit(*twice)
+        await EntityGroupTransaction(storage, table_name).commit(staff.replacing(found), staff.deleting(found))
 
 
 @pytest.mark.parametrize("derived", [(), (by_email,)], ids=["plain", "with an index"])

@@ -388,6 +388,9 @@ def _one_per_row(steps: list[Step]) -> list[Step]:
             deletion, insertion = sorted((row_steps.pop(), step), key=lambda candidate: candidate.operation.kind)
             row_steps.append(join_steps(deletion, insertion) or step)
         elif not row_steps or not (row_steps[-1].shares_row or step.shares_row):
+            for other in row_steps:
+                if isinstance(step.owner, Index) and step.owner is other.owner and step.write.key != other.write.key:
+                    raise DuplicateIndexValue(duplicate(step.owner, step.write.of.key, step.operation.key))
             # Two steps that may not be combined stay: the check of the transaction rejects them
             row_steps.append(step)
         elif (merged_step := join_steps(row_steps.pop(), step)) is not None:
