@@ -28,7 +28,7 @@ from ..errors import (
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.lease import Envelope, Lease, process_received
 from ..recipe import Account
-from ..retry import RETRY_FOR, Overtaken, contended, overtaken_by
+from ..retry import RETRY_FOR, Overtaken, contended
 from ..sdk.operation import ANY, Operation
 from .derived import INTENT_ID, Change, Derived, Index, Keys, Primary, duplicate
 from .reconcile import OVERTAKEN, DerivedRows, is_reserved
@@ -313,8 +313,10 @@ class Intents:
         if comparison.operation is None:
             return
         await lease.renew_if_due()
-        with overtaken_by(*OVERTAKEN):
+        try:
             await table.submit(comparison.operation)
+        except OVERTAKEN as error:
+            raise Overtaken from error
 
     async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]], max_concurrency: int = 8) -> None:
         if len(calls) == 1:

@@ -390,11 +390,10 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
 
 def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
     """Return the write ids that each write stores in its row; none if the row has no room."""
-    first = inserted(write_id)
-    own_ids = (first if operation.kind == "insert" else write_id for operation in operations)
+    own_ids = {"insert": inserted(write_id)}
     return [
-        (own_id, *operation.write_ids)[:MAX_WRITE_IDS] if operation.has_room else ()
-        for own_id, operation in zip(own_ids, operations, strict=True)
+        (own_ids.get(operation.kind, write_id), *operation.write_ids)[:MAX_WRITE_IDS] if operation.has_room else ()
+        for operation in operations
     ]
 
 
