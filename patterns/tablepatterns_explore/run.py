@@ -14,7 +14,6 @@ from tablepatterns_engine.ledger import Record
 from .choice import Choice, Kind, line_of
 from .code import Actor, Node, Unrepeatable
 from .digest import digest_of
-from .request_points import Call
 from .scenario import FAULTS, ActorGroup, Check, Executed, Scenario
 from .snapshot import Saved
 from .world import World
@@ -249,11 +248,8 @@ class Run:
 
     def _send(self, choice: Choice, actor: Actor) -> None:
         self.current = actor
-        index, call = next(
-            (index, point)
-            for index, point in enumerate(actor.points)
-            if isinstance(point, Call) and actor.label(point) == choice.label
-        )
+        call = next(call for call in actor.calls if actor.label(call) == choice.label)
+        index = actor.points.index(call)
         sender = f"{choice.label}, request {actor.node.history.turns.get(call.strand, 0)}"
         executed = self.group.execute(self.account, call, sender, choice.kind)
         self._go_to(executed.account)

@@ -28,12 +28,8 @@ class SharedObjects:
         self._places = [place for check in checks for place in _places(check, seen_ids)]
         places_by_actor: list[dict[int, _Place]] = [dict(_identified_places(actor)) for actor in actors]
         times = Counter(object_id for places in places_by_actor for object_id in places)
-        self._places += {
-            object_id: place
-            for places in places_by_actor
-            for object_id, place in places.items()
-            if times[object_id] > 1
-        }.values()
+        place_of = {object_id: place for places in places_by_actor for object_id, place in places.items()}
+        self._places += [place for object_id, place in place_of.items() if times[object_id] > 1]
 
     def state(self) -> list[object]:
         """Return shallow copies, to detect that any of them has changed."""

@@ -214,10 +214,8 @@ class Intents:
 
         :param known_primaries: the entities that were just written and their expected rows, which saves reading them
         """
-        calls = [
-            self._reconcile(lease, claims, intent.id, retry_for, known_primaries)
-            for claims in self._groups(intent.claims)
-        ]
+        groups = self._groups(intent.claims)
+        calls = [self._reconcile(lease, claims, intent.id, retry_for, known_primaries) for claims in groups]
         # One by one: entities that share rows would conflict with each other
         await self._at_once(calls, 1 if any(derived.shares_rows for derived in self._derived.values()) else 8)
 

@@ -233,11 +233,8 @@ def _check_scans(requests: Iterable[Request], allow: QueryClass, unseen: Mapping
         worst = max(group, key=lambda request: request.scan_class or QueryClass.POINT)
         where = worst.resource if worst.partition is None else f"{worst.resource}, partition {worst.partition!r}"
         label = worst.scan_class.label if worst.scan_class else ""
-        lines += [
-            *_place(site),
-            f"    {count(len(group))} x {label} of {where}: {_reason(worst)}",
-            f"    {_better(worst)}",
-        ]
+        queries = f"{count(len(group))} x {label} of {where}"
+        lines += [*_place(site), f"    {queries}: {_reason(worst)}", f"    {_better(worst)}"]
     lines += [f"  {count(number)} x {query_class.label} {_NO_LINE}" for query_class, number in hidden.items()]
     raise AssertionError("\n".join(lines))
 

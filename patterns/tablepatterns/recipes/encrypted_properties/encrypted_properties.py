@@ -258,10 +258,8 @@ class EncryptedProperties(PropertyMapping):
         if ENCRYPTED_WITH not in stored:
             return not names_to_encrypt
         header = self._header(stored[ENCRYPTED_WITH], key)
-        return names_to_encrypt <= header.names and (header.wrapped.kid, header.blind) == (
-            self._ring.current,
-            self._blind.id,
-        )
+        key_ids = self._ring.current, self._blind.id
+        return names_to_encrypt <= header.names and (header.wrapped.kid, header.blind) == key_ids
 
     def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
         # Text is encrypted in UTF-8, in which a character usually takes one byte
