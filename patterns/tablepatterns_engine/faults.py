@@ -279,7 +279,7 @@ class Faults:
 
     def remove(self, rule: Rule) -> None:
         with self._lock:
-            self.rules = tuple(each for each in self.rules if each is not rule)
+            self.rules = tuple(other for other in self.rules if other is not rule)
 
     def clear(self) -> None:
         """End all rules."""

@@ -59,8 +59,8 @@ def patch_azure(*engines: Engine, trust_tokens: TrustTokens = True) -> Generator
         names = ", ".join(engine.account_name for engine in engines)
         raise BadInput("engines", names, "two accounts have the same name", "give each Engine its own name")
     first = next(iter(accounts.values()))
-    senders = {name: EngineTransport(each, trust_tokens=trust_tokens) for name, each in accounts.items()}
-    aio_senders = {name: AioEngineTransport(each, trust_tokens=trust_tokens) for name, each in accounts.items()}
+    senders = {name: EngineTransport(engine, trust_tokens=trust_tokens) for name, engine in accounts.items()}
+    aio_senders = {name: AioEngineTransport(engine, trust_tokens=trust_tokens) for name, engine in accounts.items()}
 
     def sleep(_: object, duration: float) -> None:
         for engine in accounts.values():
@@ -104,9 +104,9 @@ def _send(by_account: Mapping[str, Any], send: Callable[..., Any]) -> Callable[.
 
 def _account_of(url: str) -> str | None:
     address = urlsplit(url)
-    found = _ACCOUNT.fullmatch(address.hostname or "")
-    if found:
-        return found["account"]
+    match = _ACCOUNT.fullmatch(address.hostname or "")
+    if match:
+        return match["account"]
     if address.hostname in _EMULATOR and address.port in AZURITE_PORTS.values():
         return address.path.split("/")[1].removesuffix("-secondary")
     return None

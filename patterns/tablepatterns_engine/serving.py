@@ -91,11 +91,13 @@ class _Server:
     async def _answer(self) -> None:
         connections: set[Connection] = set()
         new_connection: Callable[[], Connection] = partial(Connection, self._application, connections)
-        servers = [await self._loop.create_server(new_connection, sock=each) for each in self._sockets]
+        servers = [await self._loop.create_server(new_connection, sock=listener) for listener in self._sockets]
         await self._stopped.wait()
         for server in servers:
             server.close()
         if connections:
-            await asyncio.wait([self._loop.create_task(each.close()) for each in connections], timeout=_SECONDS_TO_STOP)
-        for each in [*connections]:
-            each.abort()
+            await asyncio.wait(
+                [self._loop.create_task(connection.close()) for connection in connections], timeout=_SECONDS_TO_STOP
+            )
+        for connection in [*connections]:
+            connection.abort()

@@ -125,7 +125,7 @@ class Targets:
             return
         self._free[share] = max(self._free.get(share, 0), int(now)) + _time_for(amount, rate)
         if len(self._free) > self._prune_at:
-            self._free = {each: free for each, free in self._free.items() if free > now}
+            self._free = {share: free for share, free in self._free.items() if free > now}
             self._prune_at = max(_PRUNED_FROM, 2 * len(self._free))
 
 

@@ -26,8 +26,7 @@ from tablepatterns_engine.collections import OrderedMap
 from tablepatterns_engine.content import Content
 from tablepatterns_engine.faults import Faults, Rule
 from tablepatterns_engine.ledger import Ledger
-from tablepatterns_engine.queues.service import Queues
-from tablepatterns_engine.queues.state import Message, Queue
+from tablepatterns_engine.queues.service import Message, Queue, Queues
 from tablepatterns_engine.resources import Deletions
 from tablepatterns_engine.tables.entities import Entity
 from tablepatterns_engine.tables.service import Tables

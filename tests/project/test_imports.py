@@ -212,7 +212,7 @@ def test_a_cycle_is_found() -> None:
         ("tablepatterns.limits", "from . import recipe"),
         ("tablepatterns.key.template", "from tablepatterns_engine.tables import state"),
         ("tablepatterns_engine.http.api", "from tablepatterns.recipe import finish"),
-        ("tablepatterns_engine.tables.state", "import tablepatterns.storage"),
+        ("tablepatterns_engine.tables.service", "import tablepatterns.storage"),
         ("tablepatterns.recipes.log_tail", "def later():\n    from tablepatterns_engine.account import Engine"),
         ("tablepatterns.recipe", "from . import connect"),
         ("tablepatterns.catalog", "from .recipes.log_tail import LogTail"),

@@ -11,11 +11,9 @@ from tablepatterns_engine.blobs.leases import INFINITE, NO_LEASE, Lease
 from tablepatterns_engine.blobs.service import Blobs
 from tablepatterns_engine.blobs.state import Container, Slot
 from tablepatterns_engine.collections import OrderedMap
-from tablepatterns_engine.queues.service import Queues
-from tablepatterns_engine.queues.state import Queue, check_text
+from tablepatterns_engine.queues.service import Queue, Queues, check_text
 from tablepatterns_engine.tables.entities import check_key, check_size, checked_size
-from tablepatterns_engine.tables.service import Tables
-from tablepatterns_engine.tables.state import Table
+from tablepatterns_engine.tables.service import Table, Tables
 
 
 def check_tables(tables: Tables) -> None:

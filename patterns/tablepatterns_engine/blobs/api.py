@@ -22,9 +22,8 @@ from ..http.shared_key import storage_texts
 from ..http.xml import check_children, child, element, optional, read_document, storage_error
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
-from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall, InvalidSnapshotError
+from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobAccess, BlobCall, InvalidSnapshotError
 from .container_api import lease_blob, lease_container, run_batch
-from .sas import BlobAccess
 from .state import PublicAccess
 from .write_api import CopySourceError
 

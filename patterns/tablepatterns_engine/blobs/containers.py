@@ -102,10 +102,10 @@ class Containers:
     def find(self, name: str) -> Container:
         """Return the data of a container; the caller holds the lock."""
         _check_name(name)
-        found = self._containers.get(name)
-        if found is None:
+        container = self._containers.get(name)
+        if container is None:
             raise ServiceError(errors.CONTAINER_NOT_FOUND)
-        return found
+        return container
 
     def _change(self, name: str, terms: Terms, **changes: Any) -> ContainerProperties:
         with self._lock:

@@ -17,7 +17,7 @@ from ..resources import invalid_parameter
 from ..versions import FIRST_WITH_BOTH_CHECKSUMS
 from .blob import Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
-from .call import LIST_BLOBS, READ, TAGS, BlobCall
+from .call import LIST_BLOBS, READ, TAGS, BlobCall, BlobPermit
 from .headers import (
     BLOB_PREFIX,
     base64,
@@ -31,7 +31,6 @@ from .headers import (
     write_marker,
 )
 from .listing import ListBlobsQuery
-from .sas import BlobPermit
 from .xml import tags_element, write_blobs, write_block_list
 
 _RANGE_CHECKSUMS: Final = {

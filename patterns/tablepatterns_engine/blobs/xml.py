@@ -61,7 +61,7 @@ def write_containers(
     containers: Iterable[ContainerProperties], base: str, query: Mapping[str, str], following: str, now: Ticks
 ) -> bytes:
     with_metadata = "metadata" in query.get("include", "").split(",")
-    items = (_container(each, now, with_metadata) for each in containers)
+    items = (_container(container, now, with_metadata) for container in containers)
     return write_list(base, "Containers", items, query, following)
 
 
@@ -173,7 +173,8 @@ def _tier(blob: Blob) -> str:
     if blob.tier is None:
         return _DEFAULT_TIER
     changed = http_date(blob.tier_changed) if blob.tier_changed else None
-    return optional("AccessTier", blob.tier.value) + optional("AccessTierChangeTime", changed)
+    smart = optional("SmartAccessTier", Tier.HOT.value if blob.tier is Tier.SMART else None)
+    return optional("AccessTier", blob.tier.value) + smart + optional("AccessTierChangeTime", changed)
 
 
 def _lease(lease: Lease, now: Ticks) -> str:

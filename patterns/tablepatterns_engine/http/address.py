@@ -108,7 +108,7 @@ def kind_of(kinds: Kinds, query: Mapping[str, str]) -> str:
     restype, comp = query.get("restype"), query.get("comp")
     kind = kinds.get((restype, comp))
     if kind is None:
-        name = "comp" if any(restype == known for known, _ in kinds) else "restype"
+        name = "comp" if any(restype == kind for kind, _ in kinds) else "restype"
         raise invalid_parameter(name, query.get(name, ""), "")
     return kind
 

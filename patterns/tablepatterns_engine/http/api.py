@@ -16,12 +16,11 @@ from ..errors import ServiceError
 from ..ledger import Record
 from ..resources import Settings, invalid_parameter
 from ..versions import LAST_WITHOUT_SOME_HEADERS, drop_newer_headers, is_version
-from .authorization import CHALLENGE, Authorization, TrustTokens
+from .authorization import CHALLENGE, Authorization, SharedAccess, TrustTokens
 from .call import AccountContext, AnyCall, Stopped
 from .headers import http_date, read_number
 from .message import Request, Response
 from .permissions import Permit
-from .sas import SharedAccess
 from .service_properties import answer_preflight, cors_headers
 from .shared_key import SignedTexts
 

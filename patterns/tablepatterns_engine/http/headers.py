@@ -61,10 +61,10 @@ def required_option(query: Mapping[str, str], name: str) -> str:
     return text
 
 
-def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
+def read_words(query: Mapping[str, str], name: str, allowed: Set[str]) -> Set[str]:
     text = query.get(name, "")
     words = frozenset(text.split(",")) if text else frozenset[str]()
-    if not words <= known:
+    if not words <= allowed:
         raise invalid_parameter(name, text)
     return words
 
@@ -112,10 +112,10 @@ def write_token(key: str) -> str:
 
 
 def read_token(token: str) -> str:
-    found = _TOKEN.fullmatch(token)
-    if not found or len(found[2]) != int(found[1]):
+    match = _TOKEN.fullmatch(token)
+    if not match or len(match[2]) != int(match[1]):
         raise ServiceError(errors.INVALID_INPUT)
     try:
-        return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
+        return b64decode(match[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
     except ValueError as error:
         raise ServiceError(errors.INVALID_INPUT) from error

@@ -12,6 +12,7 @@ from .. import errors
 from ..errors import ServiceError
 from ..http.address import Kinds, Target, decode, kind_of, plain_kind, read_address
 from ..http.api import Service
+from ..http.authorization import SharedAccess
 from ..http.call import Call
 from ..http.headers import (
     http_date,
@@ -25,7 +26,6 @@ from ..http.headers import (
 )
 from ..http.message import Response
 from ..http.permissions import Need, on_object
-from ..http.sas import SharedAccess
 from ..http.service_properties import (
     get_policies,
     get_properties,
@@ -47,8 +47,7 @@ from ..http.xml import (
     write_list,
     xml_text,
 )
-from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Queues
-from .state import Message
+from .service import TIME_TO_LIVE, VISIBILITY_TIMEOUT, Message, Queues
 
 _OF_SERVICE: Final[Kinds] = {
     (None, "list"): "list",

@@ -11,11 +11,11 @@ from tablepatterns.filters import matcher
 from .. import errors
 from ..errors import ServiceError
 from ..http.api import Service
+from ..http.authorization import SharedAccess
 from ..http.call import AnyCall
 from ..http.headers import read_token, write_token
 from ..http.message import Response
 from ..http.permissions import OWNER_ONLY, Permit, ResourcePermit
-from ..http.sas import SharedAccess
 from ..http.service_properties import (
     get_policies,
     get_properties,

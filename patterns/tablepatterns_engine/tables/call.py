@@ -33,18 +33,18 @@ def locate(url: str, account: str) -> Target:
     before, bracket, keys = url.partition("(")
     if bracket and "/" not in keys and "?" not in keys and "#" not in keys:
         table = _table_at(before, account)
-        found = _KEYS.fullmatch(decode(keys, errors.QUERY_SYNTAX)) if table else None
-        if table and found:
-            return _entity(table.address, table.resource, *found.groups())
+        match = _KEYS.fullmatch(decode(keys, errors.QUERY_SYNTAX)) if table else None
+        if table and match:
+            return _entity(table.address, table.resource, *match.groups())
     address = read_address(url, account)
     # Slashes inside a key arrive percent-encoded, so the path is split before it is decoded
     segment, _, below = address.tail[1:].partition("/")
     name = decode(segment, errors.QUERY_SYNTAX)
     if below:
         return Target(address, "below table", name, below)
-    found = _ENTITY.fullmatch(name)
-    if found:
-        return _entity(address, *found.groups())
+    match = _ENTITY.fullmatch(name)
+    if match:
+        return _entity(address, *match.groups())
     return _keyed(address, name) if name.endswith("')") else _unkeyed(address, name.removesuffix("()"))
 
 
@@ -63,9 +63,9 @@ def _entity(address: Address, table: str, partition_key: str, row_key: str) -> T
 
 
 def _keyed(address: Address, name: str) -> Target:
-    found = _ENTITY_ROW_FIRST.fullmatch(name)
-    if found:
-        table, row_key, partition_key = found.groups()
+    match = _ENTITY_ROW_FIRST.fullmatch(name)
+    if match:
+        table, row_key, partition_key = match.groups()
         return _entity(address, table, partition_key, row_key)
     entry = _ENTRY.fullmatch(name)
     if entry:

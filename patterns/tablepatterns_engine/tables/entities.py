@@ -134,12 +134,12 @@ def check_key(name: str, value: str, *, in_body: bool) -> None:
 
     :param in_body: the key came in the body of an insert, not in a URL
     """
-    found = _FORBIDDEN.search(value)
-    if not found:
+    forbidden = _FORBIDDEN.search(value)
+    if not forbidden:
         return
     if in_body:
         raise ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=value))
-    raise ServiceError(errors.QUERY_SYNTAX if found.group() in "/\\" else errors.OUT_OF_RANGE_INPUT)
+    raise ServiceError(errors.QUERY_SYNTAX if forbidden.group() in "/\\" else errors.OUT_OF_RANGE_INPUT)
 
 
 def check_key_size(*keys: str) -> None:
@@ -256,10 +256,10 @@ def check_transaction(operations: Sequence[Operation]) -> list[int]:
         row_keys.add(row)
         return check(operation)
 
-    return each(operations, step)
+    return map_operations(operations, step)
 
 
-def each(operations: Sequence[S], step: Callable[[S], T]) -> list[T]:
+def map_operations(operations: Sequence[S], step: Callable[[S], T]) -> list[T]:
     """Apply a step to each operation; an error becomes one of the transaction, with its position."""
     results: list[T] = []
     try:

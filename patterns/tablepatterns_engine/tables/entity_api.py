@@ -26,7 +26,7 @@ from ..http.multipart import InnerRequest, read_parts, read_requests, write_mult
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
 from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, json_error, locate, verb
-from .entities import Entity, Kind, Operation, each, etag_of
+from .entities import Entity, Kind, Operation, etag_of, map_operations
 from .json import Level, Renderer, check_content_type, entity_path, negotiate, preference_of, read_body
 
 _ETAG: Final = re.compile(r'W/"[^"]*"')
@@ -314,7 +314,7 @@ def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
             raise ServiceError(errors.DIFFERENT_PARTITIONS)
         return write
 
-    return each(requests, read)
+    return map_operations(requests, read)
 
 
 def _target(call: TableCall, request: InnerRequest) -> Target:

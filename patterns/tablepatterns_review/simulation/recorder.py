@@ -20,7 +20,7 @@ from tablepatterns_engine.http.message import Request
 from tablepatterns_engine.key_range import KeyRange
 from tablepatterns_engine.ledger import Record
 from tablepatterns_engine.tables.entity_api import read_filter
-from tablepatterns_engine.tables.query import make_plan
+from tablepatterns_engine.tables.service import make_plan
 from tablepatterns_engine.transport import EngineTransport
 from tablepatterns_explore.request_points import describe_request
 from tablepatterns_explore.snapshot import Saved

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from support.table_states import all_keys, insert
 from tablepatterns.filters import parse
 from tablepatterns_engine.clock import Clock
-from tablepatterns_engine.tables.service import KeyScope, Tables
+from tablepatterns_engine.key_range import KeyScope
+from tablepatterns_engine.tables.service import Tables
 
 KEYS = ["", "a", "b", "ba", "c", "\U0001f6eb", "\uffee"]
 GRID = [(partition, row) for partition in KEYS for row in KEYS]

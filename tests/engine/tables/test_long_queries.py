@@ -10,9 +10,7 @@ import pytest
 from tablepatterns.filters import prop
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.tables.entities import Operation
-from tablepatterns_engine.tables.query import Scan
-from tablepatterns_engine.tables.service import Tables
-from tablepatterns_engine.tables.state import Walk
+from tablepatterns_engine.tables.service import Scan, Tables, Walk
 
 ROWS = 5000
 WHERE = prop("Odd") == True  # noqa: E712

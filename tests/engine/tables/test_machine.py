@@ -16,8 +16,9 @@ from support.table_states import all_entities, service_error_of
 from tablepatterns.filters import Filter, matcher
 from tablepatterns_engine.clock import Clock
 from tablepatterns_engine.errors import TransactionError
+from tablepatterns_engine.key_range import KeyScope
 from tablepatterns_engine.tables.entities import Entity, Value
-from tablepatterns_engine.tables.service import KeyScope, Operation, Tables
+from tablepatterns_engine.tables.service import Operation, Tables
 
 NAMES = st.sampled_from(["People", "people", "Logs"])
 KEYS = st.sampled_from(["", "a", "b", "b\U0001f6eb", "b\uffee"])

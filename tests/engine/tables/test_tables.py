@@ -7,7 +7,8 @@ import pytest
 from support.table_states import Rejected, insert
 from tablepatterns.errors import BadInput
 from tablepatterns_engine.clock import Clock
-from tablepatterns_engine.tables.service import KeyScope, Tables
+from tablepatterns_engine.key_range import KeyScope
+from tablepatterns_engine.tables.service import Tables
 
 CHARACTERS = "The specifed resource name contains invalid characters."
 

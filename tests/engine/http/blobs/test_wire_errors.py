@@ -286,6 +286,7 @@ def test_newer_versions_return_the_tier_with_the_content(wire: BlobWire, version
     )
     assert ("x-ms-access-tier-change-time" in told) is is_told
     assert wire.send("HEAD", "/photos/b").headers["x-ms-smart-access-tier"] == "Hot"
+    assert b"<SmartAccessTier>Hot<" in wire.send("GET", "/photos?restype=container&comp=list").body
 
 
 def test_only_a_block_blob_has_a_tier(wire: BlobWire) -> None:
