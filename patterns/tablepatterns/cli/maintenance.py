@@ -337,6 +337,6 @@ def first_lines(lines: Iterable[str]) -> list[RenderableType]:
 
 app = new_app()
 for walk in (verify, check, repair, backfill, migrate, rotate, collect_orphans, bulk_delete):
-    command(app)(walking()(walk))
-command(app, "count")(walking()(count_entities))
+    command(app)(walking(walk.__name__.replace("_", "-"))(walk))
+command(app, "count")(walking("count")(count_entities))
 command(app)(drop_expired)

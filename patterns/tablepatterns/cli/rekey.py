@@ -42,7 +42,7 @@ def status(name: Name, storage: Target = None) -> Result:
 
 
 @command(app)
-@walking("rekey")
+@walking("rekey copy")
 def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Copy the entities of the old table that have no copy yet.
 
@@ -55,7 +55,7 @@ def copy(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
 
 
 @command(app)
-@walking("rekey")
+@walking("rekey verify")
 def verify(name: Name, *, walks: Walks) -> Result:
     """Compare both tables, and report differences; no entity is written.
 
@@ -65,7 +65,7 @@ def verify(name: Name, *, walks: Walks) -> Result:
 
 
 @command(app)
-@walking("rekey")
+@walking("rekey repair")
 def repair(name: Name, dry_run: DryRun = False, *, walks: Walks) -> Result:
     """Compare both tables, and make the copies equal to the entities of the primary table; a dry run only compares."""
     if dry_run:

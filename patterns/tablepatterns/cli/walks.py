@@ -199,24 +199,34 @@ def shared(count: int | None, dask: str | None, source: Callable[[], Any], stora
     return Workers(count or sum(client.nthreads().values()), source=source, executor=client.get_executor)
 
 
-def walking(group: str = "") -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Give a command the options of a walk, as its parameter `walks`."""
-    options = [
+def with_options(
+    parameter: str, make: Callable[..., Any], options: Sequence[tuple[str, Any, Any]]
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a command options that it receives as one object.
+
+    :param make: makes the object of the values of the options, by their names
+    :param options: the name, the default and the annotation of each
+    """
+    added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, default, annotation in _OPTIONS
+        for name, default, annotation in options
     ]
 
     def add(function: Callable[..., Result]) -> Callable[..., Result]:
         signature = inspect.signature(function, eval_str=True)
-        name = f"{group} {function.__name__}".strip().replace("_", "-")
 
         @wraps(function)
         def command(*args: Any, **kwargs: Any) -> Result:
-            how = {option: kwargs.pop(option) for option, _, _ in _OPTIONS}
-            return function(*args, walks=Walks(name, **how), **kwargs)
+            values = {option.name: kwargs.pop(option.name) for option in added}
+            return function(*args, **{parameter: make(**values)}, **kwargs)
 
-        own = [parameter for parameter in signature.parameters.values() if parameter.name != "walks"]
-        vars(command)["__signature__"] = signature.replace(parameters=[*own, *options])
+        own = [of_function for of_function in signature.parameters.values() if of_function.name != parameter]
+        vars(command)["__signature__"] = signature.replace(parameters=[*own, *added])
         return command
 
     return add
+
+
+def walking(name: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a command the options of a walk, as its parameter `walks`."""
+    return with_options("walks", partial(Walks, name), _OPTIONS)

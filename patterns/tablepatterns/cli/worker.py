@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
@@ -20,7 +20,7 @@ from ..recipes.worker import Worker, stop_on_signals
 from . import check_not_stopped
 from .declared import load, run
 from .output import DryRun, PrintableFormatter, Result, Yes, command, confirm, new_app
-from .walks import Target
+from .walks import Target, with_options
 
 T = TypeVar("T")
 app = new_app()
@@ -78,46 +78,81 @@ def _logging_to_stderr(logger: logging.Logger, level: str) -> Generator[None, No
         logger.removeHandler(handler)
 
 
+@dataclass(frozen=True)
+class _Queues:
+    """The options that say which poison queues a command works on, and on how many messages of each."""
+
+    storage: str | None
+    queue: str | None
+    count: int = MAX_MESSAGES_PER_GET
+
+    def notes(self, name: str, message: str | None = None) -> list[PoisonMessage]:
+        """Return the first messages of each queue of a worker; or one of them, by its id."""
+        by_queue = self._over(name, lambda worker, queue: worker.poisoned(queue, self.count))
+        notes = [note for notes in by_queue.values() for note in notes]
+        return notes if message is None else [_known([note for note in notes if note.id == message], message)[0]]
+
+    def change(self, verb: str, call: str, name: str, message: str | None, *, dry_run: bool) -> Result:
+        """Call a method of the worker on one message, or on the first ones; a dry run lists them."""
+        if dry_run:
+            return _listed(self.notes(name, message))
+        numbers = self._over(name, lambda worker, queue: getattr(worker, call)(queue, self.count, message))
+        if message is not None:
+            _known([number for number in numbers.values() if number], message)
+        lines = (f"{queue}: {counted(number, 'message')} {verb}" for queue, number in numbers.items())
+        return Result({verb: numbers}, lines)
+
+    def _over(self, name: str, call: Callable[[Any, str], Coroutine[Any, Any, T]]) -> dict[str, T]:
+        worker: Worker[Any] = load(name, Worker, "worker", self.storage)
+        bound, queues = bound_async(worker), worker.queues if self.queue is None else (self.queue,)
+
+        async def work() -> dict[str, T]:
+            return {queue: await call(bound, queue) for queue in queues}
+
+        return run(work(), worker.account)
+
+
+def _known(values: list[T], message: str) -> list[T]:
+    if not values:
+        raise BadInput("message", message, "it is not among the first messages of the queue", "see `poison list`")
+    return values
+
+
+_OPTIONS: Final = (("storage", None, Target), ("queue", None, QueueName), ("count", MAX_MESSAGES_PER_GET, Count))
+_on_queues = with_options("queues", _Queues, _OPTIONS)
+
+
 @command(poison, "list")
-def list_messages(name: Name, storage: Target = None, queue: QueueName = None, count: Count = 32) -> Result:
+@_on_queues
+def list_messages(name: Name, *, queues: _Queues) -> Result:
     """List the messages of the poison queues, without their text."""
-    return _listed(_peeked(name, storage, queue, count))
+    return _listed(queues.notes(name))
 
 
 @command(poison)
-def show(name: Name, message: MessageId, storage: Target = None, queue: QueueName = None) -> Result:
+@with_options("queues", _Queues, _OPTIONS[:2])
+def show(name: Name, message: MessageId, *, queues: _Queues) -> Result:
     """Print one message with its text, which may hold personal data."""
-    (note,) = _chosen(_peeked(name, storage, queue, MAX_MESSAGES_PER_GET), message)
+    (note,) = queues.notes(name, message)
     return Result(asdict(note), json.dumps(asdict(note), indent=2).splitlines())
 
 
 @command(poison)
-def requeue(
-    name: Name,
-    message: AnyMessageId = None,
-    storage: Target = None,
-    queue: QueueName = None,
-    count: Count = 32,
-    dry_run: DryRun = False,
-) -> Result:
+@_on_queues
+def requeue(name: Name, message: AnyMessageId = None, dry_run: DryRun = False, *, queues: _Queues) -> Result:
     """Send messages back to the queue they came from."""
-    return _change("requeued", "requeue", name, message, storage, queue, count, dry_run=dry_run)
+    return queues.change("requeued", "requeue", name, message, dry_run=dry_run)
 
 
 @command(poison)
+@_on_queues
 def drop(
-    name: Name,
-    message: AnyMessageId = None,
-    storage: Target = None,
-    queue: QueueName = None,
-    count: Count = 32,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    name: Name, message: AnyMessageId = None, dry_run: DryRun = False, yes: Yes = False, *, queues: _Queues
 ) -> Result:
     """Delete messages from the poison queue; their work is lost."""
     if not dry_run:
         confirm(f"Delete {'poison messages' if message is None else f'the message {message}'}?", yes=yes)
-    return _change("deleted", "drop_poisoned", name, message, storage, queue, count, dry_run=dry_run)
+    return queues.change("deleted", "drop_poisoned", name, message, dry_run=dry_run)
 
 
 def _listed(notes: list[PoisonMessage]) -> Result:
@@ -127,52 +162,3 @@ def _listed(notes: list[PoisonMessage]) -> Result:
         lines += [f"{note.queue or 'another program'} {note.id}: {received}", f"  {note.error}: {note.reason}"]
     data = [{column: getattr(note, column) for column in _COLUMNS} for note in notes]
     return Result(data, [*lines, counted(len(notes), "message")])
-
-
-def _chosen(notes: list[PoisonMessage], message: str | None) -> list[PoisonMessage]:
-    chosen = [note for note in notes if message in (None, note.id)]
-    if message is not None and not chosen:
-        raise _unknown(message)
-    return chosen[:1] if message is not None else chosen
-
-
-def _unknown(message: str) -> BadInput:
-    return BadInput("message", message, "it is not among the first messages of the queue", "see `poison list`")
-
-
-def _peeked(name: str, storage: str | None, queue: str | None, count: int) -> list[PoisonMessage]:
-    notes = _over_queues(name, storage, queue, lambda worker, of: worker.poisoned(of, count))
-    return [note for of_queue in notes.values() for note in of_queue]
-
-
-def _change(
-    verb: str,
-    call: str,
-    name: str,
-    message: str | None,
-    storage: str | None,
-    queue: str | None,
-    count: int,
-    *,
-    dry_run: bool,
-) -> Result:
-    """Call a method of the worker on one message, or on the first ones; with `dry_run`, list them."""
-    if dry_run:
-        return _listed(_chosen(_peeked(name, storage, queue, count), message))
-    numbers = _over_queues(name, storage, queue, lambda worker, of: getattr(worker, call)(of, count, message))
-    if message is not None and not any(numbers.values()):
-        raise _unknown(message)
-    return Result({verb: numbers}, (f"{of}: {counted(number, 'message')} {verb}" for of, number in numbers.items()))
-
-
-def _over_queues(
-    name: str, storage: str | None, queue: str | None, call: Callable[[Any, str], Coroutine[Any, Any, T]]
-) -> dict[str, T]:
-    """Return the result of a call for one of the worker's queues, or for each."""
-    worker: Worker[Any] = load(name, Worker, "worker", storage)
-    bound = bound_async(worker)
-
-    async def work() -> dict[str, T]:
-        return {of: await call(bound, of) for of in (worker.queues if queue is None else (queue,))}
-
-    return run(work(), worker.account)
