@@ -72,12 +72,6 @@ def test_a_link_leads_to_what_is_there(path: Path) -> None:
     assert {link for link in links if "://" not in link and not (FOLDER / link).exists()} == set()
 
 
-@every_book
-def test_a_notebook_has_the_number_that_is_kept_for_it(path: Path) -> None:
-    page = (FOLDER / "WRITING.md").read_text(encoding="utf-8")
-    assert path.stem in re.findall(r"\b\d\d_\w+", page.partition("## Numbers")[2])
-
-
 def test_the_page_for_writers_names_every_heading() -> None:
     page = (FOLDER / "WRITING.md").read_text(encoding="utf-8")
     assert [each for each in HEADINGS if f"## {each}" not in page] == []

@@ -25,6 +25,7 @@ MADE = [
     "tests/recipes/test_highest_scores.py",
     "docs/patterns/highest_scores.md",
     "patterns/tablepatterns/catalog.toml",
+    "notebooks/README.md",
 ]
 """And a notebook."""
 
@@ -78,7 +79,7 @@ def tested(copy: Path, made: list[str]) -> Mapping[str, list[str]]:
     return found
 
 
-def test_a_recipe_is_made_of_five_files(made: list[str]) -> None:
+def test_a_recipe_is_made_of_five_files_and_a_row(made: list[str]) -> None:
     assert made[:-1] == MADE
     assert made[-1].startswith("notebooks/")
     assert made[-1].endswith("_highest_scores.ipynb")

@@ -15,8 +15,9 @@ Next, in this order (CONTRIBUTING.md, "Add a recipe"):
   1. the recipe, its docstring first, and its test
   2. its entry in the catalog, and its page; then: make schedules, which writes the generated pages too
   3. make guarantees, if a call sends several requests
-  4. its notebook, then: make notebooks
+  4. its notebook and its row in notebooks/README.md, then: make notebooks ARGS={number}
 To see what is still to be filled in: make test-memory ARGS="tests/project/test_house.py tests/catalog"
+When it is done: make test-memory ARGS="tests/recipes/test_{name}.py tests/catalog tests/docs tests/project"
 """
 
 
@@ -25,7 +26,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.recipe", description=__doc__)
     parser.add_argument("name", nargs="?", default="", help="the pattern's own name, such as sorted_tail")
     try:
-        made = list(begin(Path.cwd(), parser.parse_args().name))
+        name = parser.parse_args().name
+        made = list(begin(Path.cwd(), name))
     except Unfit as error:
         print(f"{error}: make recipe NAME=sorted_tail", file=sys.stderr)
         return 2
@@ -34,7 +36,8 @@ def main() -> int:
     sorting = ["ruff", "check", "--quiet", "--select", "I", "--fix", *code]
     for module in (["tools.pages.public_names"], sorting):
         subprocess.run([sys.executable, "-m", *module], check=True)  # noqa: S603
-    print(*made, NEXT, sep="\n", end="")
+    number = Path(made[-1]).name[:2]
+    print(*made, NEXT.format(name=name, number=number), sep="\n", end="")
     return 0
 
 

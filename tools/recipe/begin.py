@@ -17,6 +17,7 @@ PLACES: Final = {
 }
 """The path of the file from each template."""
 CATALOG: Final = "patterns/tablepatterns/catalog.toml"
+NOTEBOOKS: Final = "notebooks/README.md"
 
 
 class Unfit(ValueError):
@@ -24,7 +25,7 @@ class Unfit(ValueError):
 
 
 def begin(root: Path, name: str) -> Iterator[str]:
-    """Create the files of a recipe, add its entry to the catalog, and yield the path of each.
+    """Create the files of a recipe, add it to the catalog and to the list of notebooks; yield their paths.
 
     :param root: the folder of the project
     :param name: the recipe's name, which is that of its module
@@ -34,7 +35,9 @@ def begin(root: Path, name: str) -> Iterator[str]:
     files = {place.format(name=name): _text(template, words) for template, place in PLACES.items()}
     check(root, name, list(files))
     files[CATALOG] = entered((root / CATALOG).read_text(encoding="utf-8"), words)
-    files[f"notebooks/{next_number(root):02d}_{name}.ipynb"] = notebook(words)
+    words["number"] = f"{next_number(root):02d}"
+    files[NOTEBOOKS] = listed((root / NOTEBOOKS).read_text(encoding="utf-8"), words)
+    files[f"notebooks/{words['number']}_{name}.ipynb"] = notebook(words)
     for place, text in files.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         (root / place).write_text(text, encoding="utf-8")
@@ -63,6 +66,12 @@ def entered(text: str, words: dict[str, str]) -> str:
     """Return the text of the catalog with an entry for a recipe and its first relation."""
     with_relation = text.replace("\n]\n", f"\n{_text('relation.toml', words)}]\n", 1)
     return with_relation + _text("catalog.toml", words)
+
+
+def listed(text: str, words: dict[str, str]) -> str:
+    """Return the list of notebooks with that of a recipe at the end."""
+    before, last_row, after = re.split(r"^(\| \[.*\n)(?!\| \[)", text, maxsplit=1, flags=re.MULTILINE)
+    return before + last_row + _text("notebook_row.md", words) + after
 
 
 def next_number(root: Path) -> int:
