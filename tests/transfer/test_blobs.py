@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import random
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.cli.main import main
-from tablepatterns.errors import BadInput, BadKey, RangesFailed
+from tablepatterns.errors import BadInput, BadKey, EntityAlreadyExists, RangesFailed
 from tablepatterns.jobs import Workers, verify
 from tablepatterns_engine.account import Engine
 from tablepatterns_engine.transport import AioEngineTransport
@@ -146,6 +148,58 @@ def test_an_export_of_changes_has_the_blobs_of_what_changed(tmp_path: Path) -> N
     for other in ({}, {"with_blobs": True, "select": ["Photo"]}):
         with pytest.raises(BadInput, match="that export"):
             transfer.export(tmp_path / "wednesday", since=tmp_path / "monday", **other)
+
+
+def change_at_random(entities: Any, chance: random.Random) -> None:
+    """Insert, delete, change and rename people, whose photos are in blobs or not."""
+    for _ in range(chance.randrange(1, 5)):
+        keys = {"Department": chance.choice("ab"), "EmployeeId": chance.randrange(6)}
+        email, size = f"{chance.random()}@contoso.com", chance.choice((5, 200, 300))
+        picture = bytes([chance.randrange(256)]) * size
+        entity = entities.get(**keys)
+        if entity is None:
+            entities.insert(person(0, **keys, Email=email, Photo=picture, Text="short"))
+            continue
+        match chance.randrange(4):
+            case 0:
+                entities.delete(entity)
+            case 1:
+                with suppress(EntityAlreadyExists):
+                    entities.rename(entity, EmployeeId=chance.randrange(6, 9))
+            case 2:
+                entities.merge(entity, {"Age": chance.randrange(9)})
+            case _:
+                entities.replace(entity | {"Photo": picture})
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 40))])
+def test_a_chain_of_changes_beside_writers_is_restored_with_its_blobs(tmp_path: Path, seed: int) -> None:
+    chance, source, writes = random.Random(seed), pictured(connect()), 0
+
+    def write(_: object) -> None:
+        nonlocal writes
+        if not is_last and chance.random() < 0.25:
+            change_at_random(source, chance)
+            writes += 1
+
+    exports: list[Path] = []
+    for number in range(4):
+        for _ in range(3):
+            change_at_random(source, chance)
+        is_last = number == 3
+        beside = pictured(connect(source.account.engine, raw_response_hook=write))
+        latest = tmp_path / str(number)
+        since = exports[-1] if exports else None
+        TableTransfer(beside.account, beside).export(latest, with_blobs=True, since=since)
+        exports.append(latest)
+        source.account.engine.clock.advance(chance.choice((1, 60, DAY)))
+    target = pictured(connect(), table=chance.choice(("Staff", "Copy")), container="others")
+    TableTransfer(target.account, target).restore(exports[-1])
+    by_key = [{(row["Department"], row["EmployeeId"]): dict(row) for row in of.scan()} for of in (source, target)]
+    assert writes
+    assert by_key[0] == by_key[1]
+    assert verify(target, target.derived[0]).is_clean
+    assert LargePropertyStore(target).verify().is_clean
 
 
 def test_a_blob_that_is_missing_fails_the_export_with_its_key(tmp_path: Path) -> None:
