@@ -26,7 +26,8 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
     """Reject derived data that does not fit the entities of a set, or two kinds that conflict with each other."""
     for derived_data in derived:
         derived_data.check_key(key, table)
-        if isinstance(derived_data, LookedUpFields) and _api_of(derived_data.account) != _api_of(mappings.account):
+        accounts = [derived_data.account, mappings.account] if isinstance(derived_data, LookedUpFields) else []
+        if len({(identity_of(account), is_sync(account)) for account in accounts}) > 1:
             rule = "the set that it copies from is on another account, or on a sync one beside an async one"
             raise BadDesign("derived", derived_data.name, rule, "create both sets with the same account")
         mappings.check_read(derived_data.name, derived_data.reads)
@@ -46,10 +47,6 @@ def check_compatible(table: str, key: Key, derived: Collection[Derived], mapping
         is_same_store = one.placement.store_name(table) == other.placement.store_name(table)
         if row is not None and rival is not None and is_same_store:
             _check_apart(other.name, rival, row, repr(one.name))
-
-
-def _api_of(account: Account) -> tuple[str, bool]:
-    return identity_of(account), is_sync(account)
 
 
 def _check_copies(index: Index, key: Key, derived: Collection[Derived]) -> None:
