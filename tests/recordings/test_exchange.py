@@ -1,4 +1,4 @@
-"""Recordings are read in both forms: YAML of older SDKs, and JSON of the proxy that newer SDKs share."""
+"""Recordings are read in all forms: YAML of Python's SDKs, and JSON of Java, of browsers and of the shared proxy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from recordings.backends import EngineBackend
 from recordings.exchange import find_recordings, read_recording
+from recordings.replay import replay
+from recordings.scope import NO_REQUEST
 
 URL = "https://contoso.table.core.windows.net/Employees"
 
@@ -84,14 +87,64 @@ interactions:
     assert exchange.answer.headers == {"location": "https://contoso-secondary.table.core.windows.net/"}
 
 
+def test_recordings_of_java_and_of_browsers_have_answers_only(tmp_path: Path) -> None:
+    told = {"x-ms-version": "2019-12-12", "x-ms-error-code": "QueueNotFound"}
+    records = {
+        "networkCallRecords": {
+            "Method": "DELETE",
+            "Uri": "https://hidden.queue.core.windows.net/orders",
+            "Headers": {"x-ms-version": "2019-12-12"},
+            "Response": {**told, "StatusCode": "404", "Body": "<Error />", "retry-after": "0"},
+        },
+        "recordings": {
+            "method": "DELETE",
+            "url": "https://hidden.queue.core.windows.net/orders",
+            "query": {"timeout": "30"},
+            "requestBody": None,
+            "status": 404,
+            "response": "<Error />",
+            "responseHeaders": told,
+        },
+    }
+    for form, record in records.items():
+        path = tmp_path / "test.json"
+        path.write_text(json.dumps({form: [record]}), "utf-8")
+        (exchange,) = read_recording(path)
+        assert (exchange.method, exchange.path, exchange.version) == ("DELETE", ["orders"], "2019-12-12")
+        assert (str(exchange.answer), exchange.answer.headers) == ("404 QueueNotFound", told)
+        assert exchange.sdk == ("Java" if form == "networkCallRecords" else "JavaScript")
+        (result,) = replay(path, EngineBackend())
+        assert result.set_aside == NO_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("agent", "address", "sdk", "has_sas"),
+    [
+        ("azsdk-js-data-tables/13.0.2", URL, "JavaScript", True),
+        ("azsdk-go-aztables/v1.0.1", URL, "Go", False),
+        ("azsdk-python-data-tables/12.0.0", f"{URL}?sig=x", "Python", True),
+    ],
+)
+def test_what_signed_a_request_is_known_by_its_sdk(
+    tmp_path: Path, agent: str, address: str, sdk: str, has_sas: bool
+) -> None:
+    sent = entry("application/json", {})
+    sent["RequestHeaders"] |= {"User-Agent": agent}
+    path = tmp_path / "test.json"
+    path.write_text(json.dumps({"Entries": [sent | {"RequestUri": address}]}), "utf-8")
+    (exchange,) = read_recording(path)
+    assert (exchange.sdk, exchange.has_sas, exchange.is_signed) == (sdk, has_sas, has_sas)
+
+
 def test_recordings_of_other_services_are_left_out(tmp_path: Path) -> None:
     names = [
         *("py/test_table.yaml", "py/test_file.yaml", "go/recordings/TestAdd/TestAdd_storage.json"),
-        *("go/recordings/TestAdd/TestAdd_cosmos.json", "go/package.json"),
+        *("go/recordings/TestAdd/TestAdd_cosmos.json", "go/package.json", "java/session-records/test.json"),
     ]
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     found = [path.relative_to(tmp_path).as_posix() for path in find_recordings(tmp_path)]
-    assert found == ["go/recordings/TestAdd/TestAdd_storage.json", "py/test_table.yaml"]
+    go, java = "go/recordings/TestAdd/TestAdd_storage.json", "java/session-records/test.json"
+    assert found == [go, java, "py/test_table.yaml"]
