@@ -437,10 +437,8 @@ class WideEntity(SetCalls[Account_co, E]):
         # A generation has 32 hexadecimal digits; the format `float` has 16
         generation = "_{WideGeneration1:float}{WideGeneration2:float}"
         generation_key = Key(self._rows.partition_template, self._rows.row_template + generation)
-        return [
-            RowKind(place, rows, owner, f"wide entities of {self.table.name!r}")
-            for rows in (self._rows, generation_key)
-        ]
+        description = f"wide entities of {self.table.name!r}"
+        return [RowKind(place, rows, owner, description) for rows in (self._rows, generation_key)]
 
     def _check_design(self) -> None:
         for name in sorted({PART, PARTS}.intersection(self.key.fields)):
