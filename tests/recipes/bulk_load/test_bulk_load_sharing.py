@@ -290,30 +290,31 @@ def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
     return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 
+async def hire_managers(employees: Any, count: int) -> list[dict[str, Any]]:
+    """Insert a manager for each team, and return the teams."""
+    for number in range(count):
+        manager = {"EmployeeId": number, "Team": f"T{number}", "Email": f"{number}@contoso.com"}
+        await employees.insert({"Department": "D0", **manager})
+    return [{"Department": "D0", "Team": f"T{number}", "ManagerId": number} for number in range(count)]
+
+
 async def test_copies_are_filled_in_and_recognized_on_resuming(storage: Any, engine: Engine, table_name: str) -> None:
     employees, teams = teams_of(storage, table_name)
-    for number in range(40):
-        await employees.insert({**manager_of(number), "Email": f"{number}@contoso.com"})
-    entities = [{"Department": "D0", "Team": f"T{number}", "ManagerId": number} for number in range(40)]
+    entities = await hire_managers(employees, 20)
     tokens: list[str] = []
     with engine.ledger.span() as span:
         loaded = await BulkLoad(teams).load(entities, progress=lambda report: tokens.append(report.token))
-    assert dict(span.totals.by_operation) == {"Transaction": 1, "QueryEntity": 40}
+    assert dict(span.totals.by_operation) == {"Transaction": 1, "QueryEntity": 20}
     emails = {team["ManagerId"]: team["ManagerEmail"] async for team in teams.range(Department="D0")}
-    assert emails == {number: f"{number}@contoso.com" for number in range(40)}
+    assert emails == {number: f"{number}@contoso.com" for number in range(20)}
     loaded = await BulkLoad(teams).load(entities, resume=tokens[0])
-    assert (loaded.entities, loaded.already_stored) == (40, 40)
+    assert (loaded.entities, loaded.already_stored) == (20, 20)
 
 
 async def test_a_reference_to_nothing_names_its_entity(storage: Any, table_name: str) -> None:
     employees, teams = teams_of(storage, table_name)
-    for number in range(5):
-        await employees.insert({**manager_of(number), "Email": "jo@contoso.com"})
-    entities = [{"Department": "D0", "Team": f"T{number}", "ManagerId": number} for number in range(9)]
+    entities = await hire_managers(employees, 9)
+    entities[5]["ManagerId"] = 10
     with pytest.raises(LoadInterrupted, match=r"^entity 5 of the input: .*; 5 entities are stored") as stop:
         await BulkLoad(teams).load(entities)
     assert isinstance(stop.value.__cause__, ReferenceNotFound)
-
-
-def manager_of(number: int) -> dict[str, Any]:
-    return {"Department": "D0", "EmployeeId": number, "Team": f"T{number}"}
