@@ -137,7 +137,11 @@ class _Simulator:
             return False
         self._restore()
         engine = self._engine
-        make = {"table": engine.tables.create, "queue": engine.queues.create, "blob": engine.blobs.containers.create}
+        make: dict[str, Callable[[str], object]] = {
+            "table": engine.tables.create,
+            "queue": engine.queues.create,
+            "blob": engine.blobs.containers.create,
+        }
         present = {("table", name.lower()) for name in engine.tables.names()[0]}
         present |= {("queue", queue.name) for queue in engine.queues.page()[0]}
         present |= {("blob", container.name) for container in engine.blobs.containers.page()[0]}
