@@ -468,10 +468,11 @@ def measured(case: Case, count: int) -> dict[str, float]:
     if isinstance(recipe, PartitionSpread):
         entities = [recipe.placed(each) for each in entities]
     step = len(entities) / case.calls
-    if case.fields is SKEWED:
-        # Of lists of very different lengths, calls in no order would miss the longest ones, or ask for them too often
-        lengths = Counter((each["Department"], each["LastName"]) for each in entities)
-        entities = sorted(entities, key=lambda each: lengths[each["Department"], each["LastName"]])
+    names = case.access.known if isinstance(case.access, Query) else ("Department", "LastName")
+    if "LastName" in case.fields:
+        # Of lists of different lengths, few calls in no order would miss the longest ones, or ask for them too often
+        lengths = Counter(tuple(each[name] for name in names) for each in entities)
+        entities = sorted(entities, key=lambda each: lengths[tuple(each[name] for name in names)])
     asked = [entities[int(step * number)] for number in range(case.calls)]
     # What is looked up or made once is no part of a call
     case.call(recipe, entities[-1])

@@ -152,8 +152,8 @@ def test_a_list_is_read_and_each_entity_on_it() -> None:
     found = asked({"Department": "=", "LastName": "="}, BY_NAME)
     alike = found.examined - 1
     assert figures(found) == (QueryClass.POINT, 1 + alike, 1 + alike, 1 + alike)
-    # The mean over the entities of the sample, each of which is on the list of those that agree with it
-    assert alike == pytest.approx(5.48, rel=0.05)
+    # Each entity is on its list, and those of its department that have its name by chance
+    assert alike == pytest.approx(1 + (IN_DEPARTMENT - 1) * (COUNT // NAMES - 1) / (COUNT - 1), rel=0.02)
 
 
 def test_totals_are_one_row() -> None:

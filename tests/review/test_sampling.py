@@ -6,18 +6,24 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from datetime import timedelta
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns import Key
-from tablepatterns_review import Field, Query, Shape
-from tablepatterns_review.design.distribution import found_by, values_of
+from tablepatterns import BulkLoad, EntitySet, Key, connect, prop
+from tablepatterns.filters import QueryClass
+from tablepatterns_engine import Engine
+from tablepatterns_review import Design, Field, Query, Shape, declare_set
+from tablepatterns_review.design.distribution import equal, found_by, values_of
+from tablepatterns_review.measure.measure import measure
 from tablepatterns_review.measure.sample import Sample, sample, shrunk
 
 YEAR = timedelta(days=365)
+PARTITION_SCAN = QueryClass.PARTITION_SCAN
 BY_DEPARTMENT = Key("{Department}", "empid_{EmployeeId:06d}")
 
 counts = st.integers(1, 300)
@@ -143,6 +149,52 @@ def test_what_a_question_is_expected_to_find_is_what_it_finds_on_average(
     calculated = sum(ranks[rank] * weight for rank, weight in weights.items()) / sum(weights.values())
     question = Query("employees of a department", {"Department": "="}, skew=asked)
     assert found_by(shape, question) == pytest.approx(max(1.0, calculated), rel=0.02, abs=1.0)
+
+
+def agreeing(ranks: Iterable[object]) -> float:
+    """Return how many entities have the values of a random entity, which is one of them."""
+    counts = Counter(ranks).values()
+    return sum(count * count for count in counts) / sum(counts)
+
+
+def test_any_two_fields_of_a_sample_are_independent() -> None:
+    """Two fields whose orders depend on each other agree in too few entities, or in too many."""
+    sizes = {2: 0.0, 3: 0.5, 4: 0.0, 7: 1.0, 10: 0.0, 16: 0.0, 20: 0.5, 30: 0.8, 50: 0.0, 80: 1.2}
+    fields = {f"F{distinct}": Field(distinct=distinct, skew=skew) for distinct, skew in sizes.items()}
+    shape = Shape("Thing", 1_000, {**fields, "Id": Field("int32")})
+    samples = [sample(f"seed {seed}", shape, [Key("{Id:06d}", "x")], span=YEAR).ranks for seed in range(8)]
+    for pair in combinations(fields, 2):
+        alone = [agreeing(samples[0][name]) - 1 for name in pair]
+        expected = 1 + alone[0] * alone[1] / (shape.count - 1)
+        assert equal(shape, pair, None, pair) == pytest.approx(expected, rel=0.03)
+        agree = [agreeing(zip(*(ranks[name] for name in pair), strict=True)) for ranks in samples]
+        assert sum(agree) / len(agree) == pytest.approx(expected, rel=0.03), pair
+        assert agree == pytest.approx([expected] * len(agree), rel=0.15), pair
+
+
+@pytest.mark.parametrize("as_filter", [False, True], ids=["call", "filter"])
+def test_conditions_on_properties_return_what_a_program_gets(as_filter: bool) -> None:
+    """The program stores all entities, and asks for the values of each of them; the review has a sixth of them."""
+    fields = {
+        "Queue": Field(distinct=12, skew=0.4),
+        "TicketId": Field("int32"),
+        "State": Field(distinct=5, skew=0.8),
+        "Level": Field(distinct=9),
+    }
+    shape, key = Shape("Ticket", 6_000, fields), Key("{Queue}", "{TicketId:08d}")
+    tickets = EntitySet(connect(Engine()), "Tickets", key)
+    BulkLoad(tickets).load(sample("program", shape, [key], span=YEAR).stored)
+    for name in ("State", "Level"):
+        counts = Counter((row["Queue"], row[name]) for row in tickets.scan())
+        returned = sum(
+            count * sum(1 for _ in tickets.range(Queue=queue, where=prop(name) == value, allow=PARTITION_SCAN))
+            for (queue, value), count in counts.items()
+        )
+        query = Query("tickets of a queue", {"Queue": "=", name: "="}, rate=1)
+        if as_filter:
+            query = Query("tickets of a queue", filter=f"PartitionKey eq 'a' and {name} eq 'b'", rate=1)
+        design = Design("Tickets", (declare_set(tickets, shape=shape, queries=[query]),))
+        assert measure(design)[0].returned == pytest.approx(returned / shape.count, rel=0.03)
 
 
 def test_a_sample_keeps_as_many_keys_as_it_has_entities() -> None:

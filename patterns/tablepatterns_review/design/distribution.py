@@ -119,12 +119,13 @@ def equal(shape: Shape, names: Collection[str], skew: float | None, single: Coll
         return float(shape.count)
     if names_one(shape, names):
         return 1.0
+    if skew is None and shape.count > 1:
+        # The entity whose values are requested, and of the others those that agree with it: in several fields by chance
+        others = shape.count - 1
+        return 1 + others * math.prod(max(0.0, shape.count * share - 1) / others for share in shares)
     found = shape.count * math.prod(shares)
     if len(shares) == 1:
         return max(1.0, found)
-    if skew is None:
-        # The entity whose values are requested, and those that agree with it by chance
-        return 1 + found * (1 - 1 / shape.count)
     # Values of several fields combine by chance, and only existing combinations are requested
     return found / -math.expm1(-found) if found > _CHANCE else 1.0
 

@@ -21,13 +21,13 @@ from tablepatterns.filters import Comparison, QueryClass
 from tablepatterns.storage import connect
 from tablepatterns_engine import Clock, Engine
 
-from ..design.distribution import equal, equal_names, found_by, scaled_results
+from ..design.distribution import equal, found_by, scaled_results
 from ..design.model import DAY, RETENTION, DeclaredSet, Design, Query, Write
 from ..design.writes import RETRY_REQUESTS, archive_write, is_of_archive, rate_of, retries_of, touched, with_moves
 from ..kinds import kind_of
 from ..kinds.recipes import rejection
 from ..plans.estimate import PAGE_READS, SizedDesign
-from ..plans.planner import Way, best_way
+from ..plans.planner import Way, best_way, known_fields
 from ..plans.sizes import entry_size
 from ..result import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, sample_design, set_up
@@ -401,10 +401,13 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
     """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
-    # A filter gives single values for the partition
-    names = equal_names(way.query) if way.query.filter is None else list(declared_set.key.partition_fields)
-    first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
+    known = known_fields(declared_set, way.query)
+    names = [name for name, how in known.items() if how == "=" and name in sample.ranks]
+    if way.query.filter is not None and not names:
+        # The other values of a filter are those of one entity, which may be in any partition
+        names = list(declared_set.key.partition_fields)
+    first = [] if way.key is None else [name for name in way.key.partition_fields if name in names]
     return questions(shape, way.query, sample, names, first or names[:1], most)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
@@ -23,6 +23,7 @@ from .sample import Sample
 
 _MOST_VALUES: Final = 16
 _LETTERS: Final = 4
+_ROUNDING: Final = 1e-9
 _GOLDEN: Final = 0.618
 """A step that distributes the chosen values evenly."""
 
@@ -62,7 +63,8 @@ def questions(
     total, picks = math.fsum(weights.values()), max(1, min(most, _MOST_VALUES))
     chosen = [(ranks, weight / total) for ranks, weight in weights.items()]
     if len(chosen) > picks:
-        chosen = [(ranks, 1 / picks) for ranks in _quantiles(weights, total, picks)]
+        sizes = {ranks: (partitions[ranks[: len(first)]], len(groups[ranks])) for ranks in weights}
+        chosen = [(ranks, 1 / picks) for ranks in _picked(weights, sizes, picks)]
     return [
         Question(groups[ranks][int((at * _GOLDEN + 0.5) % 1 * len(groups[ranks]))], weight)
         for at, (ranks, weight) in enumerate(chosen)
@@ -81,15 +83,35 @@ def _weights(
     return {ranks: len(numbers) / occurring[ranks[at]] * ranks[at] ** -skew for ranks, numbers in groups.items()}
 
 
-def _quantiles(weights: Mapping[tuple[int, ...], float], total: float, picks: int) -> list[tuple[int, ...]]:
-    found, passed, ranks = list[tuple[int, ...]](), 0.0, iter(weights.items())
-    rank, weight = next(ranks)
-    for pick in range(picks):
-        while passed + weight < (pick + 0.5) / picks * total:
-            passed += weight
-            rank, weight = next(ranks, (rank, total))
-        found.append(rank)
-    return found
+def _picked(
+    weights: Mapping[tuple[int, ...], float], sizes: Mapping[tuple[int, ...], tuple[int, int]], picks: int
+) -> Iterator[tuple[int, ...]]:
+    """Yield one group of each of `picks` parts of equal weight, so that together they have the mean sizes of all.
+
+    :param sizes: the number of entities of the partition of each group, and of the group
+    """
+    part = math.fsum(weights.values()) / picks
+    means = [math.fsum(weights[ranks] * sizes[ranks][at] for ranks in weights) / part / picks for at in range(2)]
+    groups, passed, missing = list[tuple[int, ...]](), 0.0, [0.0, 0.0]
+
+    def add(ranks: tuple[int, ...], share: float) -> None:
+        for at, size in enumerate(sizes[ranks]):
+            missing[at] += size / means[at] * share
+
+    def excess(ranks: tuple[int, ...]) -> float:
+        return sum(abs(missing[at] - size / means[at]) for at, size in enumerate(sizes[ranks]))
+
+    for ranks, weight in weights.items():
+        groups.append(ranks)
+        while weight > (left := part - passed) - part * _ROUNDING:
+            # A group of more weight than is left is in the next part, too
+            add(ranks, left / part)
+            group = min(groups, key=excess)
+            add(group, -1.0)
+            yield group
+            weight, passed, groups = weight - left, 0.0, [ranks]
+        passed += weight
+        add(ranks, weight / part)
 
 
 def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Question, shape: Shape) -> SampleCall:

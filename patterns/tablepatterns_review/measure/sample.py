@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
-from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate, islice, product
+from random import Random
 from typing import Any, Final
 from uuid import UUID
 
@@ -107,8 +107,7 @@ def sample(
         # The spare entities of an empty set have as many different values as those of a small one
         shape = replace(shape, count=SPARE)
     pieces = {piece.name: piece for key in reversed(keys) for piece in pieces_of_key(key)}
-    steps = dict(zip(sorted(shape.fields), map(math.sqrt, _primes(len(shape.fields))), strict=True))
-    ranks = {name: _ranks(seed, shape, name, count + SPARE, step) for name, step in steps.items()}
+    ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     separators = _separators(keys) if readable else None
@@ -147,32 +146,11 @@ def _separators(keys: Sequence[Key]) -> set[str]:
     return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
 
 
-def _mixed(ranks: Sequence[int], seed: str, name: str, step: float) -> list[int]:
-    """Return the ranks in another order, in which those of any two fields combine about as often as they should.
-
-    The entities are sorted by the fractional part of their number times a square root, which differs for each field.
-    Such fractions are evenly distributed, also jointly, whereas random numbers leave gaps and clusters.
-    """
-    shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
-    order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
-    numbers = [0] * len(ranks)
-    for at, number in enumerate(order):
-        numbers[number] = ranks[at]
-    return numbers
-
-
-@lru_cache(maxsize=64)
-def _primes(count: int) -> Sequence[int]:
-    numbers, number = list[int](), 2
-    while len(numbers) < count:
-        numbers += [number] * all(number % prime for prime in numbers[: math.isqrt(number)])
-        number += 1
-    return tuple(numbers)
-
-
-def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[int]:
-    """Return the ranks of the entities' values of a field; `step` is the square root of its own prime."""
+def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
+    """Return the ranks of the entities' values of a field: as often as declared, and independent of other fields."""
     field, stored = shape.fields[name], max(1, shape.count)
+    # A generator of its own, so that any two fields agree as often as by chance, and other fields change nothing
+    generator = Random(f"{seed}\n{name}")  # noqa: S311
     if different(field) is None:
         numbers = list(range(1, count + 1))
     else:
@@ -184,12 +162,16 @@ def _ranks(seed: str, shape: Shape, name: str, count: int, step: float) -> list[
                 rank += 1
             numbers.append(rank + 1)
         # The spare ones have the declared distribution, too
-        spread = (int((at * step + 0.5) % 1 * stored) for at in range(count - stored))
-        numbers += [numbers[-1 if field.order == "rising" else at] for at in spread]
+        positions = (int((at + 0.5) / (count - stored) * stored) for at in range(count - stored))
+        numbers += _mixed([numbers[-1 if field.order == "rising" else at] for at in positions], generator)
     if field.order == "none":
         # The spare ones come last, so that the stored ones have the declared distribution
-        numbers[: shape.count] = _mixed(numbers[: shape.count], seed, name, step)
+        numbers[: shape.count] = _mixed(numbers[: shape.count], generator)
     return numbers
+
+
+def _mixed(ranks: Sequence[int], generator: Random) -> list[int]:
+    return sorted(ranks, key=lambda _: generator.random())
 
 
 def _number_within(shape: Shape, ranks: dict[str, list[int]]) -> None:

@@ -165,9 +165,11 @@ class SizedDesign:
             return min(rows, query.results)
         shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
         equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
-        if "RowKey" in equal_names and "PartitionKey" not in equal_names:
+        partition = declared_set.key.partition_fields if "PartitionKey" in equal_names else ()
+        if "RowKey" in equal_names and not partition:
             equals += declared_set.key.row_fields
-        share = equal(shape, equals, query.skew, equals) / max(1, shape.count)
+        equals += partition
+        share = equal(shape, equals, query.skew, equals) / max(1.0, equal(shape, partition, query.skew, equals))
         ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
         if "PartitionKey" in equal_names:
             # The bounds of the RowKey are counted in the rows read
