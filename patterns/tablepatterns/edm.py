@@ -238,17 +238,25 @@ def _binary_json(value: bytes) -> str:
     return f'"{b2a_base64(value, newline=False).decode()}"'
 
 
+def _binary_literal(value: bytes) -> str:
+    return f"X'{value.hex()}'"
+
+
+def _int64(text: str) -> Int64:
+    return Int64(int(text))
+
+
 _BOOLEANS: Final = {True: "true", False: "false"}
 KINDS: Final[Mapping[type[Any], EdmKind]] = {
     str: EdmKind("Edm.String", True, None, encode_basestring_ascii, None, _text_literal),
     bool: EdmKind("Edm.Boolean", False, 1, _BOOLEANS.__getitem__, None, _BOOLEANS.__getitem__),
     int: EdmKind("Edm.Int32", False, 4, _int32_json, None, str),
-    Int64: EdmKind("Edm.Int64", True, 8, '"{:d}"'.format, lambda text: Int64(int(text)), "{:d}L".format),
+    Int64: EdmKind("Edm.Int64", True, 8, '"{:d}"'.format, _int64, "{:d}L".format),
     float: EdmKind("Edm.Double", True, 8, _double_json, float, _double_literal),
     datetime: EdmKind("Edm.DateTime", True, 8, _instant_json, read_instant, _instant_literal),
     Ticks: EdmKind("Edm.DateTime", True, 8, _instant_json, read_instant, _instant_literal),
     UUID: EdmKind("Edm.Guid", True, 16, '"{}"'.format, UUID, "guid'{}'".format),
-    bytes: EdmKind("Edm.Binary", True, None, _binary_json, a2b_base64, lambda value: f"X'{value.hex()}'"),
+    bytes: EdmKind("Edm.Binary", True, None, _binary_json, a2b_base64, _binary_literal),
 }
 """The only table of the types: everything that converts them is made from it."""
 FROM_JSON: Final = {kind.edm: kind.from_json for kind in KINDS.values() if kind.from_json is not None}
