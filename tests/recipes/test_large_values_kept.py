@@ -30,6 +30,7 @@ from tablepatterns import (
 )
 from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged
 from tablepatterns.sdk.operation import ANY, Operation
+from tablepatterns_engine.account import Engine
 
 PHOTO = bytes(range(256)) * 300
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(1, 33)))
@@ -156,12 +157,14 @@ async def test_a_wide_entity_keeps_a_value_that_stays_in_its_blob(storage: Any, 
 
 
 @pytest.mark.parametrize("kind", ["plain", "encrypted"])
-async def test_a_stale_writer_cannot_bring_back_a_collected_value(storage: Any, table_name: str, kind: str) -> None:
+async def test_a_stale_writer_cannot_bring_back_a_collected_value(
+    storage: Any, engine: Engine, table_name: str, kind: str
+) -> None:
     staff = staff_of(storage, table_name, kind)
     stale = await staff.insert(WHOLE)
     await staff.update(lambda employee: employee.update(Photo=PHOTO[::-1]), **JONES)
     for _ in range(3):
-        storage.engine.clock.advance(90_000)
+        engine.clock.advance(90_000)
         await LargePropertyStore(staff).collect_orphans()
     assert len(await blobs_of(storage, table_name)) == 1
     with pytest.raises(EntityChanged):
@@ -173,12 +176,12 @@ async def test_a_stale_writer_cannot_bring_back_a_collected_value(storage: Any, 
 # -- encrypted values
 
 
-async def test_a_value_that_stays_is_not_collected(storage: Any, table_name: str) -> None:
+async def test_a_value_that_stays_is_not_collected(storage: Any, engine: Engine, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     await staff.insert(WHOLE)
     for _ in range(3):
         await staff.update(celebrate, **JONES)
-        storage.engine.clock.advance(90_000)
+        engine.clock.advance(90_000)
         await LargePropertyStore(staff).collect_orphans()
     assert await staff.get(**JONES) == OLDER
 

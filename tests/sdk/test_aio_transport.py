@@ -82,8 +82,7 @@ async def seen(response: Any) -> Any:
 async def results_of(kind: type[AioHttpTransport], server: MisbehavingServer, method: str, count: int) -> Any:
     """Return how some requests end, one after another, and what the server received."""
     headers = {"x-ms-date": "today", "Content-Type": "application/json"}
-    content = METHODS[method]
-    request = HttpRequest(method, server.origin + PATH, headers=headers, content=content and bytes(content, "utf-8"))
+    request = HttpRequest(method, server.origin + PATH, headers=headers, content=METHODS[method])
     ends: list[Any] = []
     async with kind(**(OPTIONS if count > 1 else IMPATIENT)) as transport:
         for _ in range(count):

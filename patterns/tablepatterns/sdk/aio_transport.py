@@ -123,10 +123,10 @@ class AioTransport(AioHttpTransport):  # type: ignore[misc]
     @staticmethod
     def _plain_body(request: Any, *, proxies: Any, stream: bool = False, **options: Any) -> Any:
         """Return the body of a request; `_NOT_PLAIN` if the SDK's transport must send the request."""
-        # Only the new requests of azure-core have a content
-        body = getattr(request, "content", _NOT_PLAIN)
+        # Only the new requests of azure-core have a content, but it is None if the data is empty
+        body = request.data if hasattr(request, "content") and not request.files else _NOT_PLAIN
         body = body.encode() if isinstance(body, str) else body
-        is_whole = isinstance(body, bytes) or (body is None and request.data is None)
+        is_whole = body is None or isinstance(body, bytes)
         # Tests replace the method of the SDK's transport, and then it answers, such as by `patch_azure`
         is_replaced = getattr(AioHttpTransport.send, "__globals__", None) is not _SDK_MODULE
         is_multipart = str(request.headers.get("Content-Type")).startswith("multipart/")
