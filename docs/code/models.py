@@ -124,7 +124,7 @@ def main(storage: tp.Storage) -> None:
     )
     print([review.rating for review in reviews.range(department="Sales")])
     print(migrate(reviews))
-    print(first.get(department="Sales", year=2014))
+    print(sorted(first.get(department="Sales", year=2014).items()))
     # -- entities
     entity = employees.without_model().get(department="Sales", employee_id=223)
     print(sorted(entity))

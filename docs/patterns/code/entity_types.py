@@ -57,7 +57,8 @@ def main(storage: Storage) -> None:
     if ann is not None:
         ann.FullName = "Ann Brown"
         employees.replace(ann)
-    print(plain.get(**smith))
+    for name, value in sorted(plain.get(**smith).items()):
+        print(f"{name}: {value}")
 
     # -- ask
     plain.insert({"Department": "Sales", "EmployeeId": 7, "EntityType": "Robot"})

@@ -18,7 +18,8 @@ def main(storage: Storage) -> None:
     print_rows(storage)
 
     # -- ask
-    print(employees.find(by_email, Department="Sales", Email="jonesj@contoso.com"))
+    jones = employees.find(by_email, Department="Sales", Email="jonesj@contoso.com")
+    print("employee", jones["EmployeeId"], "is", jones["Age"])
     for found in employees.range(by_email, Department="Sales", Email=prefix("a")):
         print("with an a:", found["Email"])
 

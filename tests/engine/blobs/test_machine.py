@@ -179,7 +179,7 @@ class BlobsMachine(RuleBasedStateMachine):
         def change(known: Known) -> None:
             known.text = (known.text or "") + text
 
-        call = lambda terms: self.blobs.append(HOME, name, of(text), terms, position=position).blob  # noqa: E731
+        call = lambda terms: self.blobs.append(HOME, name, of(text), terms, position=position)  # noqa: E731
         self.write(name, condition, lease, call, wrong, change)
 
     @rule(name=NAMES, owner=TEXTS, condition=CONDITIONS, lease=LEASES)
