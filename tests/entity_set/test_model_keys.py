@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import partial
 from ipaddress import IPv4Address
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
@@ -191,6 +192,10 @@ def test_keys_sort_as_the_values_do(name: str, spec: str, place: str, data: st.D
         assert verify(rows, via[0]).drifts == ()
 
 
+def is_not_infinite(value: object) -> bool:
+    return not isinstance(value, float) or isfinite(value)
+
+
 def is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, enum.Enum)
 
@@ -202,7 +207,8 @@ def is_enum(kind: Any) -> bool:
 def test_a_range_and_a_comparison_accept_the_same_types(name: str, spec: str, place: str, data: st.DataObject) -> None:
     """The members of an enum have no order, and their values may sort in any: neither may select by it."""
     kind, strategy, _ = TYPES[name]
-    value, x = data.draw(strategy), prop("x")
+    # A key can hold an infinity, for which a filter has no literal
+    value, x = data.draw(strategy.filter(is_not_infinite)), prop("x")
     rows: Any = PLACES[place](connect(), model_of(kind), f"{{x:{spec}}}" if spec else "{x}")
     via = [] if place == "RowKey" else [rows.derived[0]]
     partition = {} if place == "InterPartitionIndex" else {"room": "red"}

@@ -134,9 +134,13 @@ async def test_add_gives_up_when_its_time_is_over(storage: Any, backend: Any, me
         return await submit(*operations)
 
     messages.table.submit = late
-    with pytest.raises(TooMuchContention, match="attempts in") as refusal:
+    with pytest.raises(TooMuchContention) as refusal:
         await messages.add(9, 1, retry_for=0.5, **TODAY)
-    assert await messages.read([9], **TODAY) == [10 * refusal.value.attempts]
+    attempts = refusal.value.attempts
+    # On a slow machine, one attempt may take all the time
+    effort = f"each of {attempts} attempts in" if attempts > 1 else "the only attempt;"
+    assert f"another writer was faster at {effort}" in str(refusal.value)
+    assert await messages.read([9], **TODAY) == [10 * attempts]
 
 
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
