@@ -83,9 +83,9 @@ def _is_served(query: Measured[Query]) -> bool:
 
 
 def _is_sorted_by_caller(query: Measured[Query]) -> bool:
-    """Whether more is read than is needed, since no key has the order; how much that is grows with the set."""
+    """Whether an entity more than needed is read, since no key has the order; how many there are grows with the set."""
     take, is_read = query.access.take, query.access.filter is None and query.access.rate >= ONCE_A_DAY
-    return take is not None and is_read and not has_order(query) and query.examined > take + query.access.skip
+    return take is not None and is_read and not has_order(query) and query.examined >= take + query.access.skip + 1
 
 
 def _reads(query: Measured[Query]) -> str:
