@@ -68,9 +68,9 @@ def source(value: Any) -> str:
             return repr(value)
 
 
-def derived_source(derived: Derived, primary: Key, **changes: Any) -> str:
+def derived_source(derived: Derived, **changes: Any) -> str:
     """Return the call that makes derived data, with other arguments; those of None are left out."""
-    arguments = arguments_of(derived, primary)
+    arguments = arguments_of(derived)
     positional = [source(name) for name in arguments.pop("fields", ())] or [source(arguments.pop("key"))]
     named = {name: source(value) for name, value in arguments.items()}
     return call(type(derived).__name__, *positional, **{**named, **changes})

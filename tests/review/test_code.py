@@ -69,6 +69,16 @@ names = ["Card"]
 size = 20
 """
 
+LISTS = """
+name = "Lists"
+[[set]]
+name = "Employees"
+key = {{ partition = "{{Department}}", row = "{{Id:06d}}" }}
+count = 10
+fields = {{ Department = {{ size = 8 }}, Id = {{ type = "int32" }} }}
+derived = [{{ pattern = "index_entities", fields = ["Department"], {} }}]
+"""
+
 
 def said(design: Design) -> object:
     """Return all that a design says; corrections are made in what is written."""
@@ -153,6 +163,19 @@ def test_what_is_not_written_is_named() -> None:
     improved = written(read_design(ROOT / "docs" / "reviews" / "employees_improved.toml"), "improved")
     assert '# Not written: the transaction of "hire" with "store photograph"' in improved["improved.py"]
     assert '("Employees", "hire"): ' in improved["test_improved.py"]
+
+
+@pytest.mark.parametrize(
+    ("derived", "expected"),
+    [
+        ('store = { container = "lists" }', 'store=InBlobs("lists")'),
+        ('key = { partition = "{Department}", row = "list" }', 'key=Key("{Department}", "list")'),
+    ],
+)
+def test_a_list_by_a_field_of_the_partition_is_written_as_declared(derived: str, expected: str) -> None:
+    """Without a place or a key, the list's key would have the field twice."""
+    design = read_design(LISTS.format(derived))
+    assert f'"Department", {expected}, name="Department"' in written(design, "lists")["lists.py"]
 
 
 @pytest.mark.parametrize("name", ["tablepatterns", "pytest", "dataclasses", "class"])

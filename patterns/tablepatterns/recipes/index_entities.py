@@ -72,7 +72,7 @@ class IndexEntity(Lists):
         self.fields = fields
         self.placement = store or InPartition()
         self.spread = spread
-        self._key = key
+        self.key = key
         self.name = name or "_".join(fields)
         self.key_list = KeyList(ids, isinstance(self.placement, InPartition), not isinstance(self.placement, InBlobs))
         if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.placement, InBlobs)):
@@ -80,7 +80,7 @@ class IndexEntity(Lists):
 
     @property
     def reads(self) -> Collection[str]:
-        return {*self.fields, *(self._key.fields if self._key else ())}
+        return {*self.fields, *(self.key.fields if self.key else ())}
 
     def row_store(self, account: Account) -> RowStore | None:
         if not isinstance(self.placement, InBlobs):
@@ -88,9 +88,9 @@ class IndexEntity(Lists):
         return BlobRows(account, self.placement.container, self.key_list.name)
 
     def layout(self, primary: Key) -> Key:
-        if self._key is None:
+        if self.key is None:
             return _default(primary, self.fields, is_eventual=self.is_eventual, spread=self.spread)
-        return spread_key(self._key) if self.spread > 1 else self._key
+        return spread_key(self.key) if self.spread > 1 else self.key
 
     def row_key_pattern(self, key: Key) -> Key | None:
         return self.layout(key)

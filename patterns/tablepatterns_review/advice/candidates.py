@@ -95,7 +95,7 @@ def _without_changing(target: Target, index: IntraPartitionIndex | InterPartitio
     changing = {name for write in updates for name in write.changes or fields}
     stable = [name for name in fields if name not in changing]
     if isinstance(index, InterPartitionIndex) and len(stable) < len(fields):
-        narrow = rebuilt(index, declared_set.key, include=stable)
+        narrow = rebuilt(index, include=stable)
         left_out = listed([name for name in fields if name in changing], most=3)
         yield changes.put_derived(declared_set, narrow, f"{says}, without {left_out}, which updates change")
 
@@ -139,7 +139,7 @@ def _derived(target: Target) -> Derived | None:
 
 def _rebuilt(declared_set: DeclaredSet, old: Derived, says: str, **arguments: Any) -> Iterator[Change]:
     if declared_set.profile(old).layout is not None:
-        yield changes.put_derived(declared_set, rebuilt(old, declared_set.key, **arguments), says, replaces=old.name)
+        yield changes.put_derived(declared_set, rebuilt(old, **arguments), says, replaces=old.name)
 
 
 def _append_primary_key(target: Target) -> Iterator[Change]:
@@ -321,7 +321,7 @@ def _list_elsewhere(target: Target) -> Iterator[Change]:
 
 def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Change:
     """Return the change that stores each list in a blob, which has no limit that lists reach."""
-    derived = rebuilt(old, declared_set.key, key=key, store=InBlobs(f"{declared_set.table.lower()}-lists"))
+    derived = rebuilt(old, key=key, store=InBlobs(f"{declared_set.table.lower()}-lists"))
     return changes.put_derived(declared_set, derived, f"store each list of {old.name!r} in a blob", replaces=old.name)
 
 
@@ -338,7 +338,7 @@ def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change
     if not is_own and key.partition_template == declared_set.key.partition_template:
         # Rows that are updated later are in partitions of their own
         key = Key(f"{words.lower()}_{key.partition_template}", key.row_template)
-    derived = rebuilt(old, declared_set.key, key=key, store=InTable(where if is_own else None), spread=rows)
+    derived = rebuilt(old, key=key, store=InTable(where if is_own else None), spread=rows)
     called = "list" if isinstance(old, IndexEntity) else "total"
     says = f"spread each {called} of {old.name!r} over {rows} rows{f' of the table {where}' if is_own else ''}"
     return changes.put_derived(declared_set, derived, says, replaces=old.name)

@@ -100,13 +100,13 @@ def _in_partition(derived: Derived, of: DeclaredSet, key: Key) -> Derived:
     if derived.is_eventual or layout is None:
         return derived
     include = None if layout.include is None else layout.include - set(of.key.fields)
-    return rebuilt(derived, of.key, key=Key(key.partition_template, layout.key.row_template), include=include)
+    return rebuilt(derived, key=Key(key.partition_template, layout.key.row_template), include=include)
 
 
 def put_derived(declared_set: DeclaredSet, derived: Derived, says: str, *, replaces: str | None = None) -> Change:
     at = 0 if replaces is None else _position(declared_set, replaces)
     pattern = declared_set.profile(derived).pattern
-    table = {"pattern": pattern, **arguments_of(derived, declared_set.key)}
+    table = {"pattern": pattern, **arguments_of(derived)}
     store = table.get("store")
     if isinstance(store, InTable) and store.name is not None:
         del table["store"]

@@ -133,7 +133,7 @@ class Module:
             yield self.keys[declared_set.name], source(declared_set.key)
             for number, via in enumerate(declared_set.derived):
                 if (name := self.derived.get((declared_set.name, number))) is not None:
-                    yield name, derived_source(via, declared_set.key)
+                    yield name, derived_source(via)
 
     # -- Sets
 

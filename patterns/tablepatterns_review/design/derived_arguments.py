@@ -8,32 +8,28 @@ from typing import Any, TypeVar
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InPartition
 from tablepatterns.key import Key
-from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary
 
 DerivedT = TypeVar("DerivedT", bound=Derived)
 
 
-def arguments_of(derived: Derived, primary: Key) -> dict[str, Any]:
-    """Return the arguments that make derived data of a set, without defaults; `fields` are positional.
-
-    :param primary: the key of the set's entities
-    """
+def arguments_of(derived: Derived) -> dict[str, Any]:
+    """Return the arguments that make derived data, without defaults; `fields` are positional."""
     kind: Any = type(derived)
     defaults = {name: parameter.default for name, parameter in signature(kind).parameters.items()}
-    arguments = {name: _argument(derived, name, primary) for name in defaults}
+    arguments = {name: _argument(derived, name) for name in defaults}
     return {name: value for name, value in arguments.items() if value != defaults[name]}
 
 
-def rebuilt(derived: DerivedT, primary: Key, **changes: Any) -> DerivedT:
-    arguments = arguments_of(derived, primary) | changes
+def rebuilt(derived: DerivedT, **changes: Any) -> DerivedT:
+    arguments = arguments_of(derived) | changes
     return type(derived)(*arguments.pop("fields", ()), **arguments)
 
 
-def _argument(derived: Any, name: str, primary: Key) -> Any:
+def _argument(derived: Any, name: str) -> Any:
     match name:
         case "key":
-            return _declared_key(derived, primary)
+            return _declared_key(derived)
         case "include":
             return None if derived.include is None else sorted(derived.include)
         case "sums":
@@ -50,16 +46,11 @@ def _argument(derived: Any, name: str, primary: Key) -> Any:
             return getattr(derived, name)
 
 
-def _declared_key(derived: Any, primary: Key) -> Key | None:
-    """Return the declared key, without the number of a row if each value has several; None for that of the fields."""
-    if isinstance(derived, IndexEntity):
-        layout, default = derived.layout(primary), IndexEntity(*derived.fields, spread=derived.spread)
-        if layout == default.layout(primary) and set(derived.reads) == set(default.reads):
-            return None
-    elif isinstance(derived, Summary):
-        layout = derived.layout
-    else:
-        key: Key = derived.key
+def _declared_key(derived: Any) -> Key | None:
+    """Return the declared key, without the number of a row if a group has several; None for that of the fields."""
+    if not isinstance(derived, Summary):
+        key: Key | None = derived.key
         return key
+    layout = derived.layout
     row = layout.row_template.rpartition("_{")[0] if derived.spread > 1 else layout.row_template
     return Key(layout.partition_template, row, max_units=layout.max_units)

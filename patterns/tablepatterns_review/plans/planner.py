@@ -464,7 +464,7 @@ def is_shared(declared_set: DeclaredSet, names: Sequence[str]) -> bool:
 
 def code_of(index: IntraPartitionIndex | InterPartitionIndex) -> str:
     """Return the Python code of an index that was proposed."""
-    return derived_source(index, index.key, name=None)
+    return derived_source(index, name=None)
 
 
 def spelled(name: str | None, spec: str) -> str:
