@@ -33,7 +33,7 @@ from .formatting import (
     subject_of,
     verdict,
 )
-from .tables import Cell, review_sheet, sheets
+from .tables import review_sheet, sheets
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 SYMBOLS: Final = {
@@ -135,7 +135,7 @@ def _environment() -> Environment:
         HEAT=HEAT,
         subject_of=subject_of,
         field_text=_field_text,
-        cell_class=_cell_class,
+        text_class=_text_class,
         touched=_touched,
         rows_touched=_rows_touched,
     )
@@ -212,9 +212,8 @@ def _field_text(field: Field) -> str:
     return f"{field.type}{size}{values}{', rising' if field.order == 'rising' else ''}"
 
 
-def _cell_class(cell: Cell) -> str:
-    classes = [] if cell.tone == "plain" else [str(cell.tone)]
-    return " ".join([*classes, *(["long"] if max(map(len, cell.text.split()), default=0) > _LONG else [])])
+def _text_class(look: str, words: Sequence[str]) -> str:
+    return " ".join(filter(None, [look, "long" if max(map(len, words), default=0) > _LONG else ""]))
 
 
 def _touched(call: Measured) -> str:

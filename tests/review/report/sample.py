@@ -241,22 +241,23 @@ def clean() -> Reviewed:
 HOSTILE = "<script>alert('&\"x')</script> | `a`_*b*_ $x$ \x1b[31m\u202e {Key} ]]>"
 
 
-def hostile() -> Reviewed:
-    """Return a review whose every text is one that breaks a careless writer."""
+def hostile(text: str = HOSTILE) -> Reviewed:
+    """Return a review whose every text is this one, by default one that breaks a careless writer."""
     found = sample()
-    access = replace(EMPLOYEES.queries[0], name=HOSTILE)
-    of = replace(EMPLOYEES, name=HOSTILE)
+    access = replace(EMPLOYEES.queries[0], name=text)
+    of = replace(EMPLOYEES, name=text)
     heat = found.heats[1]
-    parts = tuple(replace(each, partition=HOSTILE) for each in heat.partitions)
-    finding = replace(found.findings[0], subject=HOSTILE, says=HOSTILE, why=HOSTILE, better=HOSTILE, guide=HOSTILE,
-                      pattern=HOSTILE, rule=HOSTILE)  # fmt: skip
+    parts = tuple(replace(each, partition=text) for each in heat.partitions)
+    finding = replace(
+        found.findings[0], subject=text, says=text, why=text, better=text, guide=text, pattern=text, rule=text
+    )
     return replace(
         found,
-        design=Design(HOSTILE, (of,)),
-        measured=(replace(found.measured[3], of=of, access=access, how=HOSTILE, via=HOSTILE),),
-        heats=(replace(heat, table=HOSTILE, partitions=parts),),
-        in_sight=(LimitUse(HOSTILE, HOSTILE, 1, 2, 3, None),),
-        consistency=(Consistency(of, access, HOSTILE, 1.0, 60.0, HOSTILE),),
+        design=Design(text, (of,)),
+        measured=(replace(found.measured[3], of=of, access=access, how=text, via=text),),
+        heats=(replace(heat, table=text, partitions=parts),),
+        in_sight=(LimitUse(text, text, 1, 2, 3, None),),
+        consistency=(Consistency(of, access, text, 1.0, 60.0, text),),
         findings=(finding,),
-        bill=replace(found.bill, lines=(BillLine(HOSTILE, HOSTILE, 1, 1.0),), source=HOSTILE, currency=HOSTILE),
+        bill=replace(found.bill, lines=(BillLine(text, text, 1, 1.0),), source=text, currency=text),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
 
-from review.report.sample import clean, hostile, sample
+from review.report.sample import HOSTILE, clean, hostile, sample
 from support.browser import WatchedPage
 from tablepatterns_review.report import html
 
@@ -82,6 +83,26 @@ def test_the_chart_is_drawn_with_a_mark_for_each_hour(shown: Shown) -> None:
 def test_nothing_is_beside_the_page(shown: Shown) -> None:
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= shown.width
     assert shown.page.evaluate(BEYOND) == []
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("text", [HOSTILE, "x" * 200, "many short words " * 12], ids=["hostile", "long word", "words"])
+def test_nothing_is_beside_the_page_at_any_width(
+    browser: Browser, tmp_path: Path, text: str, media: Literal["screen", "print"]
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html(hostile(text)), encoding="utf-8")
+    page = browser.new_page()
+    page.emulate_media(media=media)
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    widths: dict[int, int] = {}
+    # Paper is never as narrow as a phone
+    for width in range(320 if media == "screen" else 440, DESK + 1, 60):
+        page.set_viewport_size({"width": width, "height": 800})
+        widths[width] = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
+    assert {width: used for width, used in widths.items() if used > width} == {}
 
 
 def test_on_a_phone_every_figure_has_its_label(browser: Browser, pages: dict[str, Path]) -> None:
