@@ -65,13 +65,14 @@ class Cluster(NamedTuple):
             yield reports, killed
 
 
-@pytest.fixture(
-    params=[
-        "processes",
-        # Dask leaves sockets and loops to the garbage collector
-        pytest.param("dask", marks=[pytest.mark.dask, pytest.mark.filterwarnings("ignore")]),
-    ]
+# Dask leaves sockets and loops to the garbage collector
+DASK = (pytest.mark.dask, pytest.mark.filterwarnings("ignore"))
+DASK_AT_NIGHT = pytest.mark.parametrize(
+    "cluster", ["processes", pytest.param("dask", marks=(*DASK, pytest.mark.nightly))], indirect=True
 )
+
+
+@pytest.fixture(params=["processes", pytest.param("dask", marks=DASK)])
 def cluster(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     if request.param == "processes":
         yield Cluster({}, child_processes)
@@ -83,6 +84,7 @@ def cluster(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Cluster]
         yield Cluster({"executor": client.get_executor}, lambda: client.run(os.getpid).values())
 
 
+@DASK_AT_NIGHT
 @MANY
 def test_a_count_is_exact_whichever_processes_die(engine: Engine, cluster: Cluster, rows: int, kills: int) -> None:
     store_staff(connect(engine), rows, derived=[NEAR])
@@ -125,6 +127,7 @@ def test_a_deletion_deletes_what_matches_whichever_processes_die(
     assert count(EntitySet(connect("env"), "Staff", Key("{PartitionKey}", "{RowKey}"))).entities == 2 * len(expected)
 
 
+@DASK_AT_NIGHT
 @pytest.mark.parametrize(("orphans", "kills"), [(40, 1), pytest.param(400, 3, marks=pytest.mark.nightly)])
 def test_only_orphans_are_deleted_whichever_processes_die(
     engine: Engine, cluster: Cluster, orphans: int, kills: int

@@ -36,13 +36,21 @@ def check_not_stopped() -> None:
 def repeat_dropped_interrupt(dropped: sys.UnraisableHookArgs) -> None:
     """Send Ctrl+C again where Python has dropped its exception, such as in a generator that is deleted."""
     if dropped.exc_type is KeyboardInterrupt:
-        from threading import Timer
+        import threading
 
-        again = Timer(_MOMENT, signal.raise_signal, [signal.SIGINT])
+        again = threading.Timer(_MOMENT, _interrupt, [threading.main_thread().ident])
         again.daemon = True
         again.start()
     else:
         sys.__unraisablehook__(dropped)
+
+
+def _interrupt(main_thread: int) -> None:
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+    else:
+        # A signal to another thread would not end what the main thread waits for
+        signal.pthread_kill(main_thread, signal.SIGINT)
 
 
 def _is_command() -> bool:
