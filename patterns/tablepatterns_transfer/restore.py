@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from tablepatterns.batches import batches
 from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.entity_set.entity_set import EntitySet
@@ -84,7 +85,10 @@ class RowLoader:
         return sum(await self._pool.gather(*map(self._load_partition, partitions.values())))
 
     async def _load_partition(self, operations: Sequence[Operation]) -> int:
-        return sum([await self._write(chunk) for chunk in _chunks(operations)])
+        chunks = batches(
+            operations, lambda operation: operation.payload_bound, MAX_TRANSACTION_BYTES - 1, MAX_TRANSACTION_OPERATIONS
+        )
+        return sum([await self._write(chunk) for chunk in chunks])
 
     async def _write(self, operations: Sequence[Operation]) -> int:
         await self._pool.pace.turn(len(operations))
@@ -107,21 +111,6 @@ class RowLoader:
                     hint = "nothing of it was changed; use skip or replace, or import to another table"
                     raise EntityAlreadyExists(f"the row {operation.key} exists with other values; {hint}")
         return [operation for operation in operations if operation.key not in stored]
-
-
-def _chunks(operations: Sequence[Operation]) -> Iterator[list[Operation]]:
-    chunk: list[Operation] = []
-    size = 0
-    for operation in operations:
-        if chunk and (
-            len(chunk) == MAX_TRANSACTION_OPERATIONS or size + operation.payload_bound >= MAX_TRANSACTION_BYTES
-        ):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(operation)
-        size += operation.payload_bound
-    if chunk:
-        yield chunk
 
 
 class SetLoader:

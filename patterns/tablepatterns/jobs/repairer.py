@@ -17,7 +17,7 @@ from ..errors import EntityAlreadyExists, EntityChanged, EntityNotFound, LimitEx
 from ..limits import MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS
 from ..rate_limit import Pool
 from ..recipe import Account
-from ..retry import Overtaken, check_retry_for, contended
+from ..retry import check_retry_for, contended, overtaken_by
 from ..sdk.operation import Operation
 
 
@@ -127,10 +127,8 @@ class Repairer:
         operations = [finding.operation for finding in findings if finding.operation is not None]
         if not operations:
             return
-        try:
+        with overtaken_by(*OVERTAKEN):
             await table.submit(*_guard(primary), *operations)
-        except OVERTAKEN as error:
-            raise Overtaken from error
 
 
 def _guard(primary: Primary) -> list[Operation]:
