@@ -136,17 +136,14 @@ def _together(
 
 def _by_sets(changes: Sequence[Change], design: Design) -> list[list[Change]]:
     """Return the changes in groups: those of different groups concern sets that share nothing, with or without them."""
-    groups = list[tuple[frozenset[str], list[Change]]]()
+    shared, groups = independent(design), list[frozenset[str]]()
     for change in changes:
-        names, group = frozenset({change.set}), [change]
-        for sharing in (*independent(design), *independent(change.applied(design))):
+        names = frozenset({change.set})
+        for sharing in (*shared, *independent(change.applied(design))):
             names = names if names.isdisjoint(sharing) else names | sharing
-        for other in [other for other in groups if not other[0].isdisjoint(names)]:
-            groups.remove(other)
-            names, group = names | other[0], [*other[1], *group]
-        groups.append((names, group))
-    order = {id(change): at for at, change in enumerate(changes)}
-    return [sorted(group, key=lambda change: order[id(change)]) for _, group in groups]
+        joined = [group for group in groups if not group.isdisjoint(names)]
+        groups = [*(group for group in groups if group not in joined), names.union(*joined)]
+    return [[change for change in changes if change.set in group] for group in groups]
 
 
 def _compatible(kept: list[Change], changes: Sequence[Change], reviewed: Reviewed, simulate: Simulate) -> list[Change]:
