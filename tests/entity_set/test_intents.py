@@ -381,12 +381,13 @@ def test_after_a_write_that_crashed_a_call_raises_only_errors_that_it_documents(
         staff = staff_of(connect(engine), "Staff", unique)
         if earlier != "insert":
             staff.insert(jones())
+        transport = CrashingTransport(engine, Crash(at, after=after))
         try:
-            transport = CrashingTransport(engine, Crash(at, after=after))
             EARLIER[earlier](staff_of(connect(engine, transport=transport), "Staff", unique))
-            has_crashed = False
         except Crashed:
-            pass
+            has_crashed = True
+        else:
+            has_crashed = False
         error = error_of(call, staff, new)
         names = {kind.__name__ for kind in type(error).__mro__}
         assert error is None or names.intersection(documented(call)), (at, after, number)

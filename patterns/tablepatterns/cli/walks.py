@@ -207,7 +207,7 @@ def with_options(
     :param make: makes the object of the values of the options, by their names
     :param options: the name, the default and the annotation of each
     """
-    added = [
+    parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, default, annotation in options
     ]
@@ -217,11 +217,11 @@ def with_options(
 
         @wraps(function)
         def command(*args: Any, **kwargs: Any) -> Result:
-            values = {option.name: kwargs.pop(option.name) for option in added}
+            values = {option.name: kwargs.pop(option.name) for option in parameters}
             return function(*args, **{parameter: make(**values)}, **kwargs)
 
         own = [of_function for of_function in signature.parameters.values() if of_function.name != parameter]
-        vars(command)["__signature__"] = signature.replace(parameters=[*own, *added])
+        vars(command)["__signature__"] = signature.replace(parameters=[*own, *parameters])
         return command
 
     return add

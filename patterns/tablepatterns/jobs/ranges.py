@@ -136,7 +136,7 @@ async def split(table: PageReader, rows: RowRange, wanted: int) -> list[RowRange
 
 
 def middle_of(lower: str | None, upper: str | None) -> str | None:
-    """Return a key about halfway between two; None as an argument is no bound, and as the result: no key is known."""
+    """Return a key about halfway between two; None if no key is known. An argument of None is an open end."""
     if lower is None:
         return None
     if upper is not None:

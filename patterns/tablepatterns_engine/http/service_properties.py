@@ -97,8 +97,8 @@ def answer_preflight(call: AnyCall) -> Response:
     return Response(200, {**_origin_headers(rule, origin), **allowed})
 
 
-def cors_headers(call: AnyCall, rules: Iterable[CorsRule], told: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the headers that let a page of an origin read a response with the headers `told`, if a rule allows it.
+def cors_headers(call: AnyCall, rules: Iterable[CorsRule], headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers that let a page of an origin read a response with these headers, if a rule allows it.
 
     A read without an origin is answered as to any origin, since a cache may give the response to a page.
     """
@@ -110,8 +110,8 @@ def cors_headers(call: AnyCall, rules: Iterable[CorsRule], told: Mapping[str, st
         return {"Vary": "Origin"} if origin else {}
     names = [name for name in rule.exposed_headers if name[-1:] != "*"]
     prefixes = tuple(name[:-1].lower() for name in rule.exposed_headers if name[-1:] == "*")
-    hidden = {*_NOT_LISTED, "Content-Type"} if "x-ms-error-code" in told else _NOT_LISTED
-    sent = [name for name in told if name not in hidden]
+    hidden = {*_NOT_LISTED, "Content-Type"} if "x-ms-error-code" in headers else _NOT_LISTED
+    sent = [name for name in headers if name not in hidden]
     names += [name for name in (*sent, *_ALWAYS_LISTED) if name.lower().startswith(prefixes)]
     exposed = {"Access-Control-Expose-Headers": ",".join(names)} if names else {}
     return {**_origin_headers(rule, origin), **exposed}

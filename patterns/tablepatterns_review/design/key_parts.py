@@ -52,7 +52,7 @@ def pieces_of_key(key: Key) -> Sequence[Piece]:
 
 
 def dates_of(key: Key) -> set[str]:
-    """Return the fields that a key writes as a date, which is no instant."""
+    """Return the fields that a key writes as a date, without a time of day."""
     return {piece.name for piece in pieces_of_key(key) if piece.name and "%" in piece.spec and span_of(piece)[0] >= DAY}
 
 

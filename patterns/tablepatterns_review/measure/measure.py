@@ -95,15 +95,15 @@ class Measurements:
 
     def of(self, sample: SampleDesign) -> list[SampleCost]:
         """Return what each access pattern of a sample takes, in declaration order."""
-        found = dict[str, Sequence[SampleCost]]()
+        costs_by_set = dict[str, Sequence[SampleCost]]()
         for part in map(sample.part, independent(sample.design)):
             known_parts = self._known[_names(part)]
             costs = next((costs for known, costs in known_parts if known == part), None)
             if costs is None:
                 costs = run_calls(part, self, dict(self._scaled_queries(part)))
                 known_parts.append((part, costs))
-            found |= costs
-        return [cost for declared_set in sample.design.sets for cost in found[declared_set.name]]
+            costs_by_set |= costs
+        return [cost for declared_set in sample.design.sets for cost in costs_by_set[declared_set.name]]
 
     def _scaled_queries(self, part: SampleDesign) -> Iterator[tuple[tuple[str, str], SampleCost]]:
         """Yield what queries take beside other derived data, if they do not use it: their cost is known, and scaled."""
