@@ -158,16 +158,20 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if "azurite" in getattr(item, "fixturenames", ()):
             item.add_marker("azurite")
-    if _is_complete(config):
-        return
-    left = {item for item in items if _is_left_to_the_night(item)}
-    left.update(_further_cases_on_azurite([item for item in items if item not in left]))
-    config.hook.pytest_deselected(items=[item for item in items if item in left])
-    items[:] = _longest_first([item for item in items if item not in left])
+    if not _is_complete(config):
+        left = {item for item in items if _is_left_to_the_night(item)}
+        left.update(_further_cases_on_azurite([item for item in items if item not in left]))
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
+    yield
+    # The shares of the processes depend on how many tests are left, of which -m and -k deselect some
+    if not _is_complete(config):
+        items[:] = _longest_first(items)
 
 
 def _longest_first(items: list[pytest.Item]) -> list[pytest.Item]:

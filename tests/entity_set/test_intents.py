@@ -372,9 +372,13 @@ def error_of(call: str, staff: Any, new: dict[str, Any]) -> TablePatternsError |
 
 @pytest.mark.parametrize("call", LATER)
 @pytest.mark.parametrize("earlier", EARLIER)
-def test_after_a_write_that_crashed_a_call_raises_only_errors_that_it_documents(earlier: str, call: str) -> None:
-    has_crashed = True
+def test_after_a_write_that_crashed_a_call_raises_only_errors_that_it_documents(
+    earlier: str, call: str, pytestconfig: pytest.Config
+) -> None:
+    has_crashed, is_complete = True, pytestconfig.getoption("nightly")
     for at, after, number in product(range(99), (False, True), (223, 224)):
+        if not is_complete and number % 2 == (at + after) % 2:
+            continue
         if not has_crashed:
             return
         engine, new = Engine(), jones(EmployeeId=number, **TAKEN)

@@ -187,16 +187,22 @@ def with_taken_email(entity: Any) -> Any:
         entity.Email = "e2"
 
 
+PHASES = (Phase.COPYING, Phase.CUT_OVER, Phase.COMMITTED)
+
+
 @pytest.mark.parametrize(
-    ("model", "indexes"),
+    ("phase", "model", "indexes"),
     [
-        (False, False),
-        (True, True),
-        pytest.param(False, True, marks=pytest.mark.nightly),
-        pytest.param(True, False, marks=pytest.mark.nightly),
+        (Phase.CUT_OVER, False, False),
+        *((phase, True, True) for phase in PHASES),
+        *(pytest.param(phase, False, False, marks=pytest.mark.nightly) for phase in (Phase.COPYING, Phase.COMMITTED)),
+        *(
+            pytest.param(phase, model, not model, marks=pytest.mark.nightly)
+            for phase in PHASES
+            for model in (False, True)
+        ),
     ],
 )
-@pytest.mark.parametrize("phase", [Phase.COPYING, Phase.CUT_OVER, Phase.COMMITTED])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_has_the_outcome_that_an_ordinary_set_has(call: str, phase: Phase, model: bool, indexes: bool) -> None:
     entities, plain = in_phase(phase, model=model, indexes=indexes)

@@ -54,7 +54,7 @@ class Zeros(RawIOBase):
 
 
 CHUNK: Final = 4 * MEGABYTE
-SIZE: Final = 200 * MEGABYTE
+SIZE: Final = 100 * MEGABYTE
 LARGE: Final = """
 import resource, sys
 from tablepatterns import connect
@@ -93,7 +93,7 @@ def blob_service(uploaded: list[int]) -> Callable[[Connection], None]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not report the memory of a process")
-def test_a_blob_of_200_mb_is_sent_and_received_without_holding_it() -> None:
+def test_a_blob_of_100_mb_is_sent_and_received_without_holding_it() -> None:
     uploaded: list[int] = []
     with misbehaving_server(blob_service(uploaded)) as server:
         account = f"AccountName=account;AccountKey=a2V5;BlobEndpoint={server.origin}/account"
@@ -109,7 +109,7 @@ def test_a_blob_of_200_mb_is_sent_and_received_without_holding_it() -> None:
     assert grown < 40 * MEGABYTE
 
 
-def test_a_body_of_200_mb_is_streamed_in_one_request() -> None:
+def test_a_body_of_100_mb_is_streamed_in_one_request() -> None:
     received: list[int] = []
 
     def behave(connection: Connection) -> None:

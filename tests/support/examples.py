@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-EVERY_RUN, NIGHTLY = 20, 100
+EVERY_RUN, NIGHTLY = 12, 100
 """The percentages of examples in every run and with --nightly."""
 
 

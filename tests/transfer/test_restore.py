@@ -164,7 +164,7 @@ def killed_after(engine: Engine, requests: int) -> Any:
     return connect(engine, transport=CrashingTransport(engine, Crash(at=requests - 1, after=True)))
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 11, 25, 40])
+@pytest.mark.parametrize("at", [1, 3, 25, *(pytest.param(at, marks=pytest.mark.nightly) for at in (2, 11, 40))])
 def test_an_import_that_was_killed_anywhere_is_run_again(whole: Path, tmp_path: Path, at: int) -> None:
     engine = Engine()
     with pytest.raises(Crashed):
