@@ -13,11 +13,11 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
@@ -28,6 +28,7 @@ from support.no_threads import forbid_threads
 
 _SECONDS: Final = 300
 _TESTS: Final = Path(__file__).parents[1]
+_started: Final[list[tuple[BaseProcess, Connection]]] = []
 
 
 class Run(NamedTuple):
@@ -58,14 +59,19 @@ def run(cells: Sequence[str], *, has_threads: bool) -> Run:
     return Run(*answer)
 
 
-@cache
 def _server() -> Connection:
-    """Start the process that has loaded all imports; it ends with this one."""
-    context = get_context("spawn")
-    own, other = context.Pipe()
-    context.Process(target=_serve, args=(other,), daemon=True).start()
-    other.close()
-    return own
+    """Return the connection to the process that has loaded all imports; it ends with this one.
+
+    It is started again if a test of Ctrl+C has ended it, as the command line does with all child processes.
+    """
+    if not (_started and _started[-1][0].is_alive()):
+        context = get_context("spawn")
+        own, other = context.Pipe()
+        process = context.Process(target=_serve, args=(other,), daemon=True)
+        process.start()
+        other.close()
+        _started.append((process, own))
+    return _started[-1][1]
 
 
 def _serve(connection: Connection) -> None:

@@ -10,4 +10,4 @@ EVERY_RUN, NIGHTLY = 12, 100
 
 def examples(count: int) -> settings:
     """Return settings with this many examples in a nightly run, and a part of them in every run."""
-    return settings(max_examples=count * settings.default.max_examples // NIGHTLY)
+    return settings(max_examples=max(1, count * settings.default.max_examples // NIGHTLY))
