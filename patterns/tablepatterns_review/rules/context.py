@@ -101,9 +101,15 @@ _NEEDED: Final = 0.5
 
 
 def needed_entities(call: Measured) -> float:
-    """Return how many of the returned entities the caller needs, at most `take`."""
+    """Return how many of the returned entities the caller needs, at most `take`; a frequent count is one total."""
     take = call.access.take if isinstance(call.access, Query) else None
+    if is_frequent_count(call.access):
+        take = 1
     return float(min(count for count in (call.returned, call.matching, take) if count is not None))
+
+
+def is_frequent_count(access: Query | Write) -> bool:
+    return isinstance(access, Query) and access.count_only and access.rate >= ONCE_AN_HOUR
 
 
 def _share(call: Measured) -> float:

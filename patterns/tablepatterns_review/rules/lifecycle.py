@@ -24,6 +24,7 @@ _TEN_THOUSANDS: Final = 10_000
 _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
+_UNCERTAIN: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 
 
@@ -55,6 +56,11 @@ def _find_single_deletes(context: RuleContext, declared_set: DeclaredSet) -> Ite
         # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
         # where many stay, such as followers, the others are deleted for another reason than their age
         return
+    if retention is None and any(
+        write.access.operation == "delete" and write.access.writers > 1 for write in context.writes_of(declared_set)
+    ):
+        # One job deletes what is old; what many processes delete is deleted by users
+        return
     severity = RULES["delete-by-entity"].severity_of(deletes)
     if severity is not None:
         better = None if is_timed else f"Store when each entity was inserted. {RULES['delete-by-entity'].better}"
@@ -67,14 +73,16 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
         return
     shape, is_archived = declared_set.shape, declared_set.archive is not None
     inserts = _rate(context, declared_set, "insert") * YEAR
-    net_inserts, growth = inserts - _rate(context, declared_set, "delete") * YEAR, shape.growth
+    deletes, growth = _rate(context, declared_set, "delete") * YEAR, shape.growth
+    net_inserts = inserts - deletes
     if is_archived and not growth:
         # The archive takes what is added
         return
     if not is_archived and shape.moves.received:
         inserts, net_inserts = (rate + shape.moves.received_rate * YEAR for rate in (inserts, net_inserts))
         growth = shape.net_growth
-    tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count)
+    # The difference of two large rates is as uncertain as these are
+    tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count, _UNCERTAIN * min(inserts, deletes))
     are_too_many = net_inserts > _TWICE * growth + tolerated
     # Of two figures that contradict each other, the higher one may be the wrong one
     yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
