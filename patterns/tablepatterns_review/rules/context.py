@@ -15,7 +15,7 @@ from ..capacity.growth import grown
 from ..design.distribution import Zipf, asked_values, equal_names, values_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..plans.estimate import pages
-from ..plans.planner import is_in_order, known_fields, knows_partition
+from ..plans.planner import is_in_order, known_fields
 from ..result import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from .rule import RULES
 
@@ -60,10 +60,6 @@ def key_of(query: Measured[Query]) -> Key:
 def known_of(query: Measured[Query]) -> Mapping[str, Match]:
     """Return the fields that a query, or its filter, gives values for, and how."""
     return known_fields(query.of, query.access)
-
-
-def gives_partition(query: Measured[Query]) -> bool:
-    return knows_partition(query.of, query.access)
 
 
 def unindexed_fields(query: Measured[Query]) -> Sequence[str]:

@@ -54,8 +54,9 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     words = {"reaches": _describe_peak(context, heat), "effect": _describe_buckets(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
-    part = _load_of_busiest(cause) / sum(map(_load_of_busiest, calls))
-    words["reaches"] += f"; {cause.access.name!r} causes {share(part)} of it" if part >= _MOST else ""
+    load, total = _load_of_busiest(cause), sum(map(_load_of_busiest, calls))
+    if load and load >= _MOST * total:
+        words["reaches"] += f"; {cause.access.name!r} causes {share(load / total)} of it"
     declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, cause.kind == "query"
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)

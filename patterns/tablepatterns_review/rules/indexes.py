@@ -149,9 +149,8 @@ def _find_changing_keys(context: RuleContext, declared_set: DeclaredSet, index: 
     severity = RULES["index-key-changes"].severity_of(rate)
     if severity is None or not 0 < reads < rate:
         return
-    if not index.is_eventual:
-        # It takes no further request
-        severity = Severity.NOTE
+    # In the partition, it takes no further request
+    severity = severity if index.is_eventual else Severity.NOTE
     subject, words = _words(declared_set, index)
     most = max(writes, key=lambda write: write.access.rate)
     names = listed([name for name in key.fields if name in (most.access.changes or key.fields)])

@@ -56,9 +56,8 @@ def _find_single_deletes(context: RuleContext, declared_set: DeclaredSet) -> Ite
         # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
         # where many stay, such as followers, the others are deleted for another reason than their age
         return
-    if retention is None and any(
-        write.access.operation == "delete" and write.access.writers > 1 for write in context.writes_of(declared_set)
-    ):
+    writers = (write.access.writers for write in context.writes_of(declared_set) if write.kind == "delete")
+    if retention is None and max(writers, default=1) > 1:
         # One job deletes what is old; what many processes delete is deleted by users
         return
     severity = RULES["delete-by-entity"].severity_of(deletes)
@@ -89,7 +88,11 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     severity = RULES["unbounded-growth"].severity_of(yearly)
     words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     if not is_archived and severity is not None:
-        yield _unbounded_growth(declared_set, severity, yearly)
+        # What can be dropped or archived depends on the fields
+        row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
+        grown = {"added": entities(yearly), "bytes": size(yearly * row), "at": at or ""}
+        better = _NO_TIME if at is None else None
+        yield RULES["unbounded-growth"].finding(severity, declared_set, better=better, **grown)
     if are_too_many:
         calls = (write for write in context.writes_of(declared_set) if write.kind == "insert")
         busiest = max(calls, key=lambda write: write.access.rate, default=None)
@@ -99,14 +102,6 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     elif inserts and growth > _TWICE * max(0.0, net_inserts) + tolerated:
         better = "Correct one of the two, or declare the other inserts."
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
-
-
-def _unbounded_growth(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:
-    """Return the finding about a set that grows fast; what can be dropped or archived depends on its fields."""
-    row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
-    words = {"added": entities(added), "bytes": size(added * row), "at": at or ""}
-    better = None if at is not None else _NO_TIME
-    return RULES["unbounded-growth"].finding(severity, declared_set, better=better, **words)
 
 
 def _find_wrong_retention(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:

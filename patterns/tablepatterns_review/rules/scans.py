@@ -13,14 +13,13 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 from ..design.model import DeclaredSet, Query
 from ..kinds import kind_of
 from ..kinds.recipes import oldest_days
-from ..plans.planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.planner import code_of, is_shared, knows_partition, mistakes_of, new_index
 from ..plans.sizes import primary_sizes
 from ..result import Finding, Measured, Severity
 from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,
     RuleContext,
-    gives_partition,
     has_order,
     is_frequent_count,
     known_of,
@@ -78,7 +77,7 @@ def _is_served(query: Measured[Query]) -> bool:
         # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.derived is not None and query.of.profile(query.derived).finder == "find_all"
-    by_key = gives_partition(query) and has_order(query) and not unindexed_fields(query)
+    by_key = knows_partition(query.of, query.access) and has_order(query) and not unindexed_fields(query)
     return by_list or (query.access.filter is None and by_key)
 
 
@@ -147,7 +146,7 @@ def _client_sort(query: Measured[Query], severity: Severity) -> Finding:
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "field": field}
     kind = fields[field].type if field in fields else "datetime"
-    if order.startswith("-") and kind == "datetime" and gives_partition(query):
+    if order.startswith("-") and kind == "datetime" and knows_partition(query.of, query.access):
         better = _NEWEST_FIRST.format(field=field)
         return RULES["client-sort"].finding(severity, query, better=better, pattern="log_tail", **words)
     if order.startswith("-") and kind in ("int32", "int64"):
