@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
+from operator import add, attrgetter
 from typing import Final
 
 from . import figures
@@ -74,8 +75,7 @@ class Cost:
 
     @property
     def transactions(self) -> float:
-        counts: tuple[float, ...] = astuple(self)
-        return sum(counts)
+        return sum(_counts(self))
 
     def table_operations(self, prices: Mapping[str, float] | None = None) -> float:
         """Return how many operations of a table cost as much.
@@ -96,7 +96,7 @@ class Cost:
         return figures.counted(round(self.table_operations(prices)), "table operation")
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(count + other_count for count, other_count in zip(astuple(self), astuple(other), strict=True)))
+        return Cost(*map(add, _counts(self), _counts(other)))
 
     @property
     def by_service(self) -> str:
@@ -110,6 +110,9 @@ class Cost:
             return "no storage transaction"
         text = f"{self.by_service} {'transaction' if self.transactions == 1 else 'transactions'}"
         return text if self.transactions == self.table else f"{text}, equivalent to {self.comparison()}"
+
+
+_counts: Final[Callable[[Cost], tuple[float, ...]]] = attrgetter(*(field.name for field in fields(Cost)))
 
 
 def _kind(service: str, operation: str) -> str:

@@ -5,7 +5,6 @@ What reviews and reports is loaded where it is used, so that other commands begi
 
 from __future__ import annotations
 
-import gc
 import io
 import sys
 from collections.abc import Callable, Generator
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
 _MANY: Final = 300
 """A review of so many access patterns takes so long that it is announced."""
-_OBJECTS: Final = 100_000
-"""How many objects a review makes between two collections of garbage."""
 _FIRST: Final = 12
 """The number of findings from estimates that are shown while a review measures."""
 
@@ -96,7 +93,7 @@ class _Review:
         from .reviewer import review
 
         design, prices = design_of(self.source), self.prices
-        with _fewer_collections(), _progress(design) as show:
+        with _progress(design) as show:
             reviewed = review(design, prices=prices, on_measured=show)
         if self.output is not None:
             # Line breaks as they are, on every system
@@ -165,17 +162,6 @@ class _Review:
 
     def _say(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _fewer_collections() -> Generator[None, None, None]:
-    """Collect garbage less often: most objects of a review live as long as it does."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(_OBJECTS, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import gc
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -22,7 +24,26 @@ from .rules.context import RuleContext, without_waste
 MAX_TESTS: Final = 10_000
 """How many access patterns are measured in tests of changes. Each test measures those of the changed design again."""
 
+_OBJECTS: Final = 100_000
+"""How many objects a review makes between two collections of garbage."""
 
+
+@contextmanager
+def _fewer_collections() -> Generator[None, None, None]:
+    """Collect garbage less often: most objects of a review live as long as it does."""
+    thresholds = gc.get_threshold()
+    # A review in another thread restores those that it changed
+    if thresholds[0] >= _OBJECTS:
+        yield
+        return
+    gc.set_threshold(_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@_fewer_collections()
 def review(
     design: Design, *, prices: PriceTable | None = None, on_measured: Callable[[int], None] | None = None
 ) -> Reviewed:
@@ -70,6 +91,7 @@ def review(
     return replace(reviewed, simulation=simulation, consistency=consistency(reviewed.measured, simulation))
 
 
+@_fewer_collections()
 def review_with_changes(
     design: Design, *, prices: PriceTable | None = None, on_measured: Callable[[int], None] | None = None
 ) -> tuple[Reviewed, tuple[Change | None, ...]]:

@@ -325,8 +325,10 @@ class Tables(Settings):
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
                 self.create(table)
-            for partition_key, row_key, properties in rows:
-                self.apply(table, Operation("insert_or_replace", partition_key, row_key, properties))
+            stored = self._find(table)
+            for row in rows:
+                operation = Operation("insert_or_replace", *row)
+                _store(stored, operation, _outcome(stored, operation, check(operation)), self._clock.stamp())
 
     def query(
         self,

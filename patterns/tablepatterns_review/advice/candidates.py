@@ -27,9 +27,9 @@ from ..design.model import DeclaredSet, Design, Query, Write
 from ..design.writes import inserted_at
 from ..kinds import kind_of
 from ..kinds.recipes import sample_key
-from ..plans.planner import index_candidates, is_in_order, is_shared, spelled, ways
+from ..plans.planner import index_candidates, is_in_order, is_shared, knows_partition, spelled, ways
 from ..result import Finding, Measured
-from ..rules.context import RuleContext, gives_partition, known_of
+from ..rules.context import RuleContext, known_of
 from ..rules.hot_partitions import changes_of_busiest_row, rows_for
 from ..rules.indexes import needed_of
 from ..rules.limits import large_fields
@@ -109,7 +109,7 @@ def _sorted_index(target: Target) -> Iterator[Change]:
     inverted = Key(key.partition_template, key.row_template.replace(f"{{{name}:ticks}}", f"{{{name}:inverted}}"))
     is_reversed = inverted != key and is_in_order(inverted, known_of(query), query.access.order or "")
     has_own_key = kind_of(declared_set).row_template(declared_set.settings) is None
-    if is_reversed and gives_partition(query) and has_own_key:
+    if is_reversed and knows_partition(query.of, query.access) and has_own_key:
         yield changes.change_key(declared_set, inverted, f"use the RowKey {inverted.row_template}")
     yield from _missing_index(target)
 
@@ -208,7 +208,9 @@ def _spread(target: Target) -> Iterator[Change]:
     yield from _divided(target)
     declared_set = target.declared
     heat = next((table_load for table_load in target.context.heats if table_load.table == declared_set.table), None)
-    if kind_of(declared_set).shares_tables and heat is not None and heat.buckets > 1:
+    # A bucket in the PartitionKey is not in filters that are sent as they are
+    is_named = any("PartitionKey" in (query.access.filter or "") for query in target.context.queries_of(declared_set))
+    if kind_of(declared_set).shares_tables and heat is not None and heat.buckets > 1 and not is_named:
         says = f"spread each partition over {heat.buckets} buckets (PartitionSpread)"
         settings = {"buckets": heat.buckets, "by": declared_set.key.fields, "bucket": "Bucket"}
         yield _as_pattern(declared_set, "partition_spread", says, **settings)
@@ -290,7 +292,7 @@ def _count(target: Target) -> Iterator[Change]:
     if query is None or query.access.filter is not None or not kind_of(declared_set).shares_tables:
         return
     key = Key(declared_set.key.partition_template, "total")
-    if gives_partition(query) and set(query.access.known) <= set(key.fields):
+    if knows_partition(query.of, query.access) and set(query.access.known) <= set(key.fields):
         total = Summary(key, name=f"count of {declared_set.name.lower()}")
         says = f"keep the count in a Summary, {key_text(key)}"
         yield changes.put_derived(declared_set, total, says)
@@ -372,7 +374,7 @@ def _into_partition(target: Target) -> Iterator[Change]:
         asked = [query for query in queries if query.derived is derived]
         names = profile.groups or (profile.layout.key.fields if profile.layout else ())
         fields = [name for name in names if name not in declared_set.key.fields]
-        is_known = bool(asked) and all(gives_partition(query) for query in asked)
+        is_known = bool(asked) and all(knows_partition(query.of, query.access) for query in asked)
         if derived.is_eventual and profile.finder and is_known and fields and not declared_set.is_unique(derived):
             order = next((query.access.order for query in asked if query.access.order), None)
             yield from _as_index(declared_set, derived, fields, order, local=True)

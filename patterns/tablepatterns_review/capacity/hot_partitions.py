@@ -72,8 +72,9 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
         if work > 0:
             in_every_bucket = is_read_of_first and choice == "partition"
             # The skew of a field of the RowKey says nothing about partitions
-            is_of_row = choice == "partition" and skewed_field(call.of.shape, known) not in partitions.names
-            skew = None if is_of_row else access.skew
+            is_of_row = skewed_field(call.of.shape, known) not in partitions.names
+            skew = None if is_of_row and choice == "partition" else access.skew
+            choice = "row" if is_of_row and choice == "entity" else choice
             if call.kind == "delete" and skew is None:
                 # Old entities are deleted, those of any period
                 skew = 0.0

@@ -99,6 +99,7 @@ class Partitions:
 
     :param clock: the part that rises, if any
     :param buckets: the number of buckets of each
+    :param entities: the number of entities in all of them
     :param multiply: whether their number grows with the number of entities, and not their size
     """
 
@@ -107,6 +108,7 @@ class Partitions:
     clock: Clock | None
     buckets: int
     count: int
+    entities: int
     multiply: bool
 
     @property
@@ -129,9 +131,9 @@ class Partitions:
         # If each entity has its own partition, a time in its key changes nothing
         clock = _clock(rising, shape, inserts) if rising and not is_own else None
         count = math.prod(dimension.values.count for dimension in dimensions) * (clock.values if clock else 1)
-        multiply = is_own or clock is not None
+        entities, multiply = max(1, shape.count), is_own or clock is not None
         return cls(
-            key.partition_template, dimensions, clock, buckets, min(count, max(1, shape.count)) * buckets, multiply
+            key.partition_template, dimensions, clock, buckets, min(count, entities) * buckets, entities, multiply
         )
 
 
@@ -164,8 +166,8 @@ def _clock(rising: Sequence[Piece], shape: Shape, inserts: float) -> Clock:
 
 # -- The distribution of calls over partitions
 
-Choice = Literal["new", "entity", "partition", "all"]
-"""What a call uses: a new entity, an existing one, a whole partition, or everything."""
+Choice = Literal["new", "entity", "row", "partition", "all"]
+"""What a call uses: a new entity, an existing one, one of a skewed choice of rows, a whole partition, or everything."""
 
 _EXPLICIT: Final = 32
 """The number of the busiest partitions of a key that are simulated individually."""
@@ -210,8 +212,14 @@ def _busiest(
     largest = max(partitions.dimensions, key=lambda dimension: dimension.values.count, default=None)
     ranges: list[list[tuple[int, float]]] = []
     for dimension in partitions.dimensions:
-        chosen = _chosen(dimension, choice, skew if dimension is largest else None)
-        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
+        skew_here = skew if dimension is largest else None
+        chosen = _chosen(dimension, choice, skew_here)
+        part = [(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)]
+        if choice == "row" and skew_here is not None:
+            # The busiest row is in one partition, and the others are spread over all
+            rows, values = Zipf(partitions.entities, skew_here), dimension.values
+            part = [(rank, min(share, rows.share(rank) + values.share(rank))) for rank, share in part]
+        ranges.append(part)
     combinations = (
         (tuple(rank for rank, _ in values), math.prod(share for _, share in values)) for values in product(*ranges)
     )

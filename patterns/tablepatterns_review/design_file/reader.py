@@ -33,8 +33,8 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.storage import Storage, connect
 
-from ..design.distribution import names_one, values_in
-from ..design.key_parts import key_text
+from ..design.distribution import combinations, names_one, values_in
+from ..design.key_parts import key_text, pieces_of, pieces_of_key
 from ..design.model import DeclaredSet, Design, FieldType, Flaw, Shape, part_of
 from ..kinds import KINDS
 from ..kinds.recipes import declare_set, number_of_tables, recipe_of_set, sample_key
@@ -178,7 +178,9 @@ class Corrections:
             f"Rows of {subject} can have the same keys as those of {whose}: {key_text(key)} and {key_text(other_key)}."
         )
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
-        self.flaws.append(Flaw("overlap", subject, says, better))
+        pieces = (piece for one in (key, other_key) for piece in pieces_of(one.row_template))
+        texts = dict.fromkeys(piece.name for piece in pieces if piece.name and piece.width is None)
+        self.flaws.append(Flaw("overlap", subject, says, better, tuple(texts)))
 
     def enough(self, subject: str, key: Key, shape: Shape, tables: int) -> Shape:
         """Return a shape whose key fields have enough values for each entity of a table to have its own key."""
@@ -213,6 +215,24 @@ def _twice(subject: str, name: str, *, is_same: bool) -> Flaw:
 
 
 # -- Sets
+
+
+def _with_numbers_within(shape: Shape, key: Key) -> Shape:
+    """Return a shape in which numbers of too few digits for all entities number those of the rest of the key.
+
+    So do the seats of a row and the steps of a build, but not numbers that rise with each entity of the set.
+    """
+    fields = dict(shape.fields)
+    for piece in pieces_of_key(key):
+        field, width = fields.get(piece.name or ""), piece.width
+        others = [name for name in key.fields if name != piece.name]
+        is_of_each = field is not None and field.distinct is None and field.within is None and field.order == "none"
+        if field is None or width is None or field.type not in _INTEGERS or not is_of_each:
+            continue
+        most = 10 ** (width - piece.spec.startswith("+")) - 1
+        if others and most < shape.count <= most * combinations(shape, others):
+            fields[piece.name or ""] = replace(field, distinct=most)
+    return replace(shape, fields=fields)
 
 
 @dataclass
@@ -287,6 +307,7 @@ class _SetReader:
         ]
         if key is None or len(self.file.problems) > before:
             return None
+        self.shape = _with_numbers_within(self.shape, key)
         declared_set = DeclaredSet(
             table.name,
             self.stored,

@@ -118,8 +118,8 @@ def scaled(
         return call_cost
     returned = call_cost.returned * _ratio(expected.returned, likely.returned)
     examined = call_cost.examined * _ratio(expected.examined, likely.examined)
-    if has_declared_results and call_cost.returned:
-        # The declared number of results is a whole number in the sample
+    if has_declared_results:
+        # The declared number of results is a whole number in the sample, and maybe none
         examined = expected.returned if math.isclose(examined, returned) else examined
         returned = expected.returned
     more = expected.requests - likely.requests

@@ -131,7 +131,8 @@ class SizedDesign:
         lead = [name for name in way.where if name in declared_set.key.partition_fields]
         share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
         rows *= share
-        matching = found_by(shape, query, way.sent) if query.known else rows
+        # Without a condition, rows of every kind are returned
+        matching = found_by(shape, query, way.sent) if way.sent else rows
         if take is not None:
             rows, matching = min(rows, max(1.0, take * rows / max(1.0, matching))), min(matching, float(take))
         requests = tables * pages(matching / tables, rows / tables)

@@ -293,7 +293,8 @@ def _by_key(declared_set: DeclaredSet, query: Query, via: Derived | None, layout
     # A call for one entity takes no conditions
     where = _sendable(declared_set, query, layout, others) if method == "range" else ()
     client_fields = tuple(name for name in others if name not in where)
-    wanted = set(query.select or declared_set.shape.fields).union(client_fields)
+    # Of entities that are only counted, no property is needed
+    wanted = set(client_fields).union(() if query.count_only else query.select or declared_set.shape.fields)
     holds_all = layout.include is None or all(name in layout.key.fields or layout.holds(name) for name in wanted)
     completes = via is not None and not holds_all
     ordered = method != "range" or query.order is None or is_in_order(key, query.known, query.order)

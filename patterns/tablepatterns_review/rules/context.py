@@ -15,7 +15,7 @@ from ..capacity.growth import grown
 from ..design.distribution import Zipf, asked_values, equal_names, values_of
 from ..design.model import DAY, DeclaredSet, Design, Match, Query, Write
 from ..plans.estimate import pages
-from ..plans.planner import is_in_order, known_fields, knows_partition
+from ..plans.planner import is_in_order, known_fields
 from ..result import AccountLoad, Bill, LimitUse, Measured, Severity, TableLoad
 from .rule import RULES
 
@@ -62,10 +62,6 @@ def known_of(query: Measured[Query]) -> Mapping[str, Match]:
     return known_fields(query.of, query.access)
 
 
-def gives_partition(query: Measured[Query]) -> bool:
-    return knows_partition(query.of, query.access)
-
-
 def unindexed_fields(query: Measured[Query]) -> Sequence[str]:
     """Return the fields of a query that the key of the rows cannot answer, so that the rows are searched for them."""
     matches, key = known_of(query), key_of(query)
@@ -101,9 +97,15 @@ _NEEDED: Final = 0.5
 
 
 def needed_entities(call: Measured) -> float:
-    """Return how many of the returned entities the caller needs, at most `take`."""
+    """Return how many of the returned entities the caller needs, at most `take`; a frequent count is one total."""
     take = call.access.take if isinstance(call.access, Query) else None
+    if is_frequent_count(call.access):
+        take = 1
     return float(min(count for count in (call.returned, call.matching, take) if count is not None))
+
+
+def is_frequent_count(access: Query | Write) -> bool:
+    return isinstance(access, Query) and access.count_only and access.rate >= ONCE_AN_HOUR
 
 
 def _share(call: Measured) -> float:

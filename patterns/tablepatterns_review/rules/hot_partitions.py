@@ -49,11 +49,14 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) -> Finding:
     # Without one, derived rows of other sets cause the load
-    calls = (call for call in context.measured if call.of.table == heat.table)
+    calls = [call for call in context.measured if call.of.table == heat.table]
     cause = max(calls, key=_load_of_busiest, default=None)
     words = {"reaches": _describe_peak(context, heat), "effect": _describe_buckets(heat)}
     if cause is None or _is_of_derived(heat, cause):
         return RULES["hot-index"].finding(severity, heat.table, **words)
+    load, total = _load_of_busiest(cause), sum(map(_load_of_busiest, calls))
+    if load and load >= _MOST * total:
+        words["reaches"] += f"; {cause.access.name!r} causes {share(load / total)} of it"
     declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, cause.kind == "query"
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)
@@ -126,14 +129,14 @@ def _find_account_load(context: RuleContext) -> Iterator[Finding]:
     severity = severity_of(peak / target, serious=1, warning=_NEAR)
     if severity is None:
         return
-    calls = [call for call in context.measured if waste_severity(call) is None]
+    calls = [needed for call in context.measured for needed in without_waste(call)]
     rates = {call.requests * call.access.busiest: call for call in calls}
     most = ""
     if max(rates, default=0.0) >= _MOST * peak:
         rate, busiest = max(rates), rates[max(rates)]
         most = f"; {busiest.access.name!r} of {busiest.of.name} sends {share(min(1.0, rate / peak))} of them"
     words = {"peak": number(peak), "of_target": of_target(peak / target), "most": most}
-    is_scanned = len(calls) < len(context.measured)
+    is_scanned = any(waste_severity(call) is not None for call in context.measured)
     words["all"] = "Together, and even without needless reads" if is_scanned else "Together"
     yield RULES["account-target"].finding(severity, "account", **words)
 

@@ -149,6 +149,8 @@ def _find_changing_keys(context: RuleContext, declared_set: DeclaredSet, index: 
     severity = RULES["index-key-changes"].severity_of(rate)
     if severity is None or not 0 < reads < rate:
         return
+    # In the partition, it takes no further request
+    severity = severity if index.is_eventual else Severity.NOTE
     subject, words = _words(declared_set, index)
     most = max(writes, key=lambda write: write.access.rate)
     names = listed([name for name in key.fields if name in (most.access.changes or key.fields)])
@@ -220,7 +222,7 @@ def _find_second_reads(query: Measured[Query]) -> Iterator[Finding]:
 
 
 def _missing(query: Measured[Query], layout: RowLayout) -> list[str]:
-    if layout.include is None:
+    if layout.include is None or query.access.count_only:
         return []
     row_fields = {*layout.include, *layout.key.fields, *query.of.key.fields}
     return [name for name in query.access.select or query.of.shape.fields if name not in row_fields]

@@ -25,6 +25,7 @@ _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
 _RARE: Final = 1e-6
 _ALL: Final = 1.05
+_NAMES: Final = 32
 _MANY: Final = 1_000
 """Collisions per year."""
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|page|href|link|file_?name|title)s?$", re.IGNORECASE)
@@ -65,7 +66,16 @@ def _find_flaws(context: RuleContext) -> Iterator[Finding]:
     for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
+        if flaw.kind == "overlap" and _is_of_names(context, flaw):
+            severity = Severity.NOTE
         yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=flaw.fields)
+
+
+def _is_of_names(context: RuleContext, flaw: Flaw) -> bool:
+    """Whether the texts in overlapping keys have few values, as names that programs choose: of types, or of views."""
+    shapes = [declared_set.shape for declared_set in context.design.sets]
+    fields = [shape.fields[name] for shape in shapes for name in flaw.fields if name in shape.fields]
+    return bool(fields) and all(field.distinct is not None and field.distinct <= _NAMES for field in fields)
 
 
 def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:

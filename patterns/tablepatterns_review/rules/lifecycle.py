@@ -24,6 +24,7 @@ _TEN_THOUSANDS: Final = 10_000
 _TWICE: Final = 2.0
 _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
+_UNCERTAIN: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 
 
@@ -55,6 +56,10 @@ def _find_single_deletes(context: RuleContext, declared_set: DeclaredSet) -> Ite
         # Entities that are deleted within a day, such as tasks that are done, leave a table before its period ends;
         # where many stay, such as followers, the others are deleted for another reason than their age
         return
+    writers = (write.access.writers for write in context.writes_of(declared_set) if write.kind == "delete")
+    if retention is None and max(writers, default=1) > 1:
+        # One job deletes what is old; what many processes delete is deleted by users
+        return
     severity = RULES["delete-by-entity"].severity_of(deletes)
     if severity is not None:
         better = None if is_timed else f"Store when each entity was inserted. {RULES['delete-by-entity'].better}"
@@ -67,21 +72,27 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
         return
     shape, is_archived = declared_set.shape, declared_set.archive is not None
     inserts = _rate(context, declared_set, "insert") * YEAR
-    net_inserts, growth = inserts - _rate(context, declared_set, "delete") * YEAR, shape.growth
+    deletes, growth = _rate(context, declared_set, "delete") * YEAR, shape.growth
+    net_inserts = inserts - deletes
     if is_archived and not growth:
         # The archive takes what is added
         return
     if not is_archived and shape.moves.received:
         inserts, net_inserts = (rate + shape.moves.received_rate * YEAR for rate in (inserts, net_inserts))
         growth = shape.net_growth
-    tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count)
+    # The difference of two large rates is as uncertain as these are
+    tolerated = max(_TEN_THOUSANDS, _SMALL_SHARE * shape.count, _UNCERTAIN * min(inserts, deletes))
     are_too_many = net_inserts > _TWICE * growth + tolerated
     # Of two figures that contradict each other, the higher one may be the wrong one
     yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
     severity = RULES["unbounded-growth"].severity_of(yearly)
     words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     if not is_archived and severity is not None:
-        yield _unbounded_growth(declared_set, severity, yearly)
+        # What can be dropped or archived depends on the fields
+        row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
+        grown = {"added": entities(yearly), "bytes": size(yearly * row), "at": at or ""}
+        better = _NO_TIME if at is None else None
+        yield RULES["unbounded-growth"].finding(severity, declared_set, better=better, **grown)
     if are_too_many:
         calls = (write for write in context.writes_of(declared_set) if write.kind == "insert")
         busiest = max(calls, key=lambda write: write.access.rate, default=None)
@@ -91,14 +102,6 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     elif inserts and growth > _TWICE * max(0.0, net_inserts) + tolerated:
         better = "Correct one of the two, or declare the other inserts."
         yield RULES["growth-mismatch"].finding(Severity.WARNING, declared_set, better=better, **words)
-
-
-def _unbounded_growth(declared_set: DeclaredSet, severity: Severity, added: float) -> Finding:
-    """Return the finding about a set that grows fast; what can be dropped or archived depends on its fields."""
-    row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
-    words = {"added": entities(added), "bytes": size(added * row), "at": at or ""}
-    better = None if at is not None else _NO_TIME
-    return RULES["unbounded-growth"].finding(severity, declared_set, better=better, **words)
 
 
 def _find_wrong_retention(context: RuleContext, declared_set: DeclaredSet, days: float) -> Iterator[Finding]:

@@ -133,11 +133,13 @@ def _find_rejected_calls(context: RuleContext) -> Iterator[Finding]:
     """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
     exceeded = (use for use in context.in_sight if use.now > use.most and use.limit.startswith(_OF_ENTITIES))
     too_large = {use.subject.partition(": ")[0] for use in exceeded}
-    rejections: set[tuple[str, str]] = set()
+    rejections: set[tuple[str, ...]] = set()
     for call in context.measured:
         name, reason = call.of.name, call.rejected
-        if reason is not None and name not in too_large and (name, reason) not in rejections:
-            rejections.add((name, reason))
+        # Calls that are rejected for the same reason differ in the value of their sample entity
+        cause = name, *(reason or "").split(" = ")[:1], (reason or "").rpartition(": ")[2]
+        if reason is not None and name not in too_large and cause not in rejections:
+            rejections.add(cause)
             yield RULES["call-rejected"].finding(Severity.SERIOUS, call, reason=reason)
 
 

@@ -13,15 +13,15 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES
 from ..design.model import DeclaredSet, Query
 from ..kinds import kind_of
 from ..kinds.recipes import oldest_days
-from ..plans.planner import code_of, is_shared, mistakes_of, new_index
+from ..plans.planner import code_of, is_shared, knows_partition, mistakes_of, new_index
 from ..plans.sizes import primary_sizes
 from ..result import Finding, Measured, Severity
 from .context import (
     ONCE_A_DAY,
     ONCE_AN_HOUR,
     RuleContext,
-    gives_partition,
     has_order,
+    is_frequent_count,
     known_of,
     needed_entities,
     unindexed_fields,
@@ -72,13 +72,12 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
 
 def _is_served(query: Measured[Query]) -> bool:
     """Whether keys answer the query in its order, so that additional reads are the cost of a list or of buckets."""
-    is_frequent_count = query.access.count_only and query.access.rate >= ONCE_AN_HOUR
     is_mistaken = query.access.filter is not None and mistakes_of(query.of, query.access.filter)
-    if is_frequent_count or is_mistaken or "contains" in query.access.known.values():
+    if is_frequent_count(query.access) or is_mistaken or "contains" in query.access.known.values():
         # Frequent counts, text search and mistaken filters have rules of their own
         return True
     by_list = query.derived is not None and query.of.profile(query.derived).finder == "find_all"
-    by_key = gives_partition(query) and has_order(query) and not unindexed_fields(query)
+    by_key = knows_partition(query.of, query.access) and has_order(query) and not unindexed_fields(query)
     return by_list or (query.access.filter is None and by_key)
 
 
@@ -147,7 +146,7 @@ def _client_sort(query: Measured[Query], severity: Severity) -> Finding:
     field = order.removeprefix("-")
     words = {"reads": _reads(query), "field": field}
     kind = fields[field].type if field in fields else "datetime"
-    if order.startswith("-") and kind == "datetime" and gives_partition(query):
+    if order.startswith("-") and kind == "datetime" and knows_partition(query.of, query.access):
         better = _NEWEST_FIRST.format(field=field)
         return RULES["client-sort"].finding(severity, query, better=better, pattern="log_tail", **words)
     if order.startswith("-") and kind in ("int32", "int64"):
@@ -210,9 +209,11 @@ def _find_needless_spread(context: RuleContext, declared_set: DeclaredSet) -> It
 
 def _find_joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:
     """Yield a point query that is called once for each result of another query."""
-    many = next((many for many in context.queries if _is_followed_by(many, one)), None)
-    if many is None or one.access.rate < _LITTLE:
+    followed = [many for many in context.queries if _is_followed_by(many, one)]
+    # If results of several queries may be followed, which of them is not known
+    if not followed or any(many.returned < _SEVERAL_RESULTS for many in followed) or one.access.rate < _LITTLE:
         return
+    many = followed[0]
     changes = sum(write.access.rate for write in context.writes_of(one.of))
     updates = f"it changes {often(changes)}, and each change updates the copies"
     words = {
@@ -241,4 +242,4 @@ def _is_followed_by(many: Measured[Query], one: Measured[Query]) -> bool:
     rates = ((many.access.rate, one.access.rate), (many.access.busiest, one.access.busiest))
     results = [(many.returned * rate, calls) for rate, calls in rates]
     near = all(returned / _ABOUT <= calls <= returned * _ABOUT for returned, calls in results)
-    return bool(equal) and named and many.returned >= _SEVERAL_RESULTS and near
+    return bool(equal) and named and many.returned > 1 and near

@@ -35,6 +35,7 @@ KINDS = (
     "held_out_10",
     "held_out_11",
     "held_out_12",
+    "held_out_13",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

@@ -130,8 +130,8 @@ class TestAnIndexWhoseKeyChanges:
     @pytest.mark.parametrize(
         ("rate", "reads", "expected"),
         [
-            (10.0, 9.9, [Severity.WARNING]),
-            (9.9, 1.0, [Severity.NOTE]),
+            (10.0, 9.9, [Severity.NOTE]),
+            (1.0, 0.9, [Severity.NOTE]),
             (10.0, 10.0, []),
             # One that is never read has no need of the rule
             (0.9, 0.1, []),
@@ -143,6 +143,13 @@ class TestAnIndexWhoseKeyChanges:
         of = having(BY_EMAIL)
         said = found(asked(of, query, via="by e-mail"), done(of, write))
         assert [each.severity for each in said if each.rule == "index-key-changes"] == expected
+
+    def test_costs_further_requests_in_other_partitions(self) -> None:
+        elsewhere = InterPartitionIndex(Key("email_{Email}", "{EmployeeId:06d}"), name="by e-mail")
+        query = replace(FIND, rate=9.9, max_staleness=60)
+        of = having(elsewhere)
+        said = found(asked(of, query, via="by e-mail"), done(of, Write("correct", "update", ("Email",), rate=10.0)))
+        assert [each.severity for each in said if each.rule == "index-key-changes"] == [Severity.WARNING]
 
     def test_is_none_of_an_update_of_other_properties(self) -> None:
         of = having(BY_EMAIL)

@@ -168,16 +168,26 @@ class TestSingleWrites:
 class TestDeletes:
     @pytest.mark.parametrize(
         ("a_day", "expected"),
-        [(10_000, [Severity.WARNING]), (9_999, [Severity.NOTE]), (1_000, [Severity.NOTE]), (999, [])],
+        [
+            (100_000_000, [Severity.SERIOUS]),
+            (99_000_000, [Severity.WARNING]),
+            (100_000, [Severity.WARNING]),
+            (99_999, [Severity.NOTE]),
+            (10_000, [Severity.NOTE]),
+            (9_999, []),
+        ],
     )
     def test_of_one_entity_at_a_time_matter_by_the_day(self, a_day: float, expected: list[Severity]) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "entity"))
-        write = Write("hire", "insert", rate=a_day / 86_400 + 1e-9)
-        assert [each.severity for each in found(done(of, write))] == expected
+        said = found(done(of, Write("hire", "insert", rate=a_day / 86_400 + 1e-9)))
+        assert [each.severity for each in said if each.rule == "delete-by-entity"] == expected
 
     def test_that_are_declared_count_too(self) -> None:
         write = Write("fire", "delete", rate=0.2)
         assert reported(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
+
+    def test_of_many_processes_are_those_of_users(self) -> None:
+        assert found(done(EMPLOYEES, Write("fire", "delete", rate=0.2, writers=4))) == []
 
     def test_of_entities_that_last_less_than_a_day_are_right(self) -> None:
         """Tasks that are done leave no table that could be dropped."""
