@@ -369,8 +369,10 @@ def run_to(stream: Any, app: Any, command: str, *options: str) -> int:
 def test_output_that_cannot_be_written_ends_every_command_with_one_line_and_a_status_of_its_own(
     module: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    # With --json, each command prints its result or its error to standard output
-    for command in ("--version", "--help", "", *(f"{command} --json" for command in (*READING, *CHANGING))):
+    # With --json, each command prints its result or its error to standard output; `serve` prints long before it ends
+    documents = [f"{command} --json" for command in (*READING, *CHANGING)]
+    serve = "serve --table-port 0 --queue-port 0 --blob-port 0"
+    for command in ("--version", "--help", "", serve, f"{serve} --json", *documents):
         options = CHANGING.get(command.removesuffix(" --json"), ())
         with open("/dev/full", "w", encoding="utf-8") as full:
             assert run_to(full, module, command, *options) == 3, command
