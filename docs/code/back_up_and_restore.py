@@ -81,7 +81,7 @@ def main(storage: Storage) -> None:
     table.export(backups / "wednesday")
     print(compare_exports(backups / "monday", backups / "wednesday").summary)
 
-    # -- columns
+    # -- columns (pandas)
     frame = to_pandas(employees.range(Department="Sales"))
     print(frame.to_string())
     # -- end

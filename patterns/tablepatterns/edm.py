@@ -269,6 +269,24 @@ def type_of(value: object) -> type[Any]:
     return next(kind for kind in type(value).__mro__ if kind in KINDS)
 
 
+_TO_BASE: Final[Mapping[type[Any], Callable[[Any], Any]]] = {
+    str: str.__str__,
+    bool: bool,
+    int: int.__int__,
+    Int64: Int64,
+    Ticks: Ticks,
+    float: float.__float__,
+    UUID: lambda value: UUID(int=value.int),
+    bytes: lambda value: memoryview(value).tobytes(),
+}
+
+
+def base_value(value: Any) -> Any:
+    """Return a value of a subclass, such as a member of an `IntEnum`, as its base type; any other one unchanged."""
+    kind = next((kind for kind in type(value).__mro__ if kind in _TO_BASE), None)
+    return value if kind is None or kind is type(value) else _TO_BASE[kind](value)
+
+
 def value_size(value: object) -> int:
     """Return the bytes a value of one of the eight types takes in an entity; strings are counted in UTF-16."""
     if isinstance(value, str):

@@ -25,7 +25,19 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import KINDS, SIZES, Int64, Ticks, instant_of, read_timestamp, ticks_of, type_of, utf16_length, value_size
+from .edm import (
+    KINDS,
+    SIZES,
+    Int64,
+    Ticks,
+    base_value,
+    instant_of,
+    read_timestamp,
+    ticks_of,
+    type_of,
+    utf16_length,
+    value_size,
+)
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 
 WRITE_ID: Final = "WriteId"
@@ -239,6 +251,8 @@ def measure(entity: Mapping[str, Any]) -> Measured:
             if name == "Timestamp" and value is not None:
                 raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
+        if type(name) is not str:
+            name = base_value(name)
         # Not cast, which is a call for each value
         kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         # Most values have one of these types, and are sent unchanged
@@ -273,7 +287,7 @@ def check_key(name: str, value: object) -> str:
     if len(value) > limits.MAX_KEY_UNITS or (not value.isascii() and utf16_length(value) > limits.MAX_KEY_UNITS):
         rule = f"a key has at most {limits.MAX_KEY_UNITS} UTF-16 code units (1 KiB)"
         raise BadKey(name, value, rule, "shorten it, or keep the value in a property")
-    return value
+    return value if type(value) is str else str.__str__(value)
 
 
 def storable(name: str, value: Any) -> Any:
@@ -309,12 +323,13 @@ def typed(name: str, value: Any) -> Any:
         return value
     if isinstance(value, EntityProperty):
         return _explicit(name, value)
-    if isinstance(value, Enum):
-        raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
+    value = base_value(value)
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, (datetime, Ticks)):
         return _instant(name, value)
-    if isinstance(value, (bool, str, Int64, UUID, bytes, float)):
-        return value
+    if isinstance(value, Enum):
+        raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
     if isinstance(value, int):
         return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
     raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", _storage_hint(value))
@@ -359,7 +374,7 @@ def _explicit(name: str, explicit_property: EntityProperty) -> Any:
     except ValueError as error:
         rule = f"the types are {', '.join(kind.value for kind in EdmType)}"
         raise BadProperty(name, explicit_property.edm_type, rule, "state one of them") from error
-    value = explicit_property.value
+    value = base_value(explicit_property.value)
     value_type: type[Any] = value.__class__
     own_type = KINDS.get(value_type)
     if value_type is not _CONVERTED.get(kind) and (own_type is None or own_type.edm != kind.value):

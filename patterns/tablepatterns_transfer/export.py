@@ -26,6 +26,7 @@ from tablepatterns.sdk.table import Table
 from .blobs import BlobPlace, copy_blob
 from .manifest import BLOBS, CHECKPOINT, DELETED, MANIFEST, ROWS, BlobEntry, Export, FileEntry, FileWriter, Manifest
 from .places import Place, place_of
+from .set_form import SetForm, check_form
 
 _BLOBS_AT_A_TIME: Final = 4
 """How many blobs of a range are copied at a time; of each, up to 32 MiB are in memory."""
@@ -62,6 +63,8 @@ class ExportOptions:
     """Only rows with this Timestamp or a later one; None for all rows."""
     blobs: BlobPlace | None = None
     """Which blobs to export with the rows."""
+    form: SetForm | None = None
+    """How the set stores its entities; None for the rows of a table."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ async def run_export(
     where = None if options.where is None else str(options.where)
     continued = None if base is None else (base[0], base[1].manifest.digest)
     place = place_of(pool.account, options.folder)
-    checkpoint = _Checkpoint(place, [*origin, where, options.select, options.blobs, continued])
+    checkpoint = _Checkpoint(place, [*origin, where, options.select, options.blobs, options.form, continued])
     done, started = await checkpoint.start((await _service_time(walk.table)).isoformat())
 
     def keep(report: ExportProgress) -> None:
@@ -165,8 +168,9 @@ async def run_export(
     # A table that is deleted while it is exported would look like one with fewer rows
     await _service_time(walk.table)
     finished = pool.account.now().isoformat()
+    blobs, form = options.blobs, options.form
     manifest = Manifest(
-        *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted, options.blobs
+        *origin, started, finished, where, options.select, newest, report.rows, files, continued, deleted, blobs, form
     )
     await checkpoint.check()
     await checkpoint.delete_other_files(files)
@@ -183,7 +187,7 @@ async def _service_time(table: Table) -> datetime:
     return now
 
 
-def check_base(base: Manifest, **own: Any) -> datetime:
+def check_base(base: Manifest, form: SetForm | None, **own: Any) -> datetime:
     """Check that the changes since an export can be exported; return the Timestamp from which on rows are exported.
 
     It is earlier than the start of that export: a row may have changed after it was read, and the servers' clocks may
@@ -196,6 +200,7 @@ def check_base(base: Manifest, **own: Any) -> datetime:
         if getattr(base, name) != value:
             rule = f"the {name} of that export is {getattr(base, name)!r}, and this one's is {value!r}"
             raise BadInput("since", base.table, rule, "export the changes as the whole was exported")
+    check_form("since", base, form)
     return datetime.fromisoformat(base.started) - _LARGEST_CLOCK_SKEW
 
 

@@ -85,6 +85,7 @@ class Manifest:
     :param base: the export whose changes this one has, as a path from its folder, and its digest; None if it is whole
     :param deleted: the keys of the rows that were deleted since that one
     :param blobs: the container of the blobs that are exported, and the properties with their addresses; None without
+    :param form: how the exported set stores its entities; None for the rows of a table
     """
 
     account: str
@@ -101,6 +102,7 @@ class Manifest:
     base: tuple[str, str] | None = None
     deleted: FileEntry | None = None
     blobs: tuple[str, tuple[str, ...]] | None = None
+    form: tuple[Any, ...] | None = None
     version: int = _VERSION
 
     @property

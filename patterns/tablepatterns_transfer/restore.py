@@ -16,7 +16,7 @@ from tablepatterns.batches import batches
 from tablepatterns.entity import Entity, same_value
 from tablepatterns.entity_set.derived import keys_of
 from tablepatterns.entity_set.entity_set import EntitySet
-from tablepatterns.entity_set.internals import entity_of, primary_keys, primary_layout
+from tablepatterns.entity_set.internals import entity_of, primary_layout
 from tablepatterns.errors import BadInput, EntityAlreadyExists
 from tablepatterns.filters import Filter, prop
 from tablepatterns.jobs.walk import TablePage, Walk, WalkReport
@@ -27,6 +27,7 @@ from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Page, Table
 
 from .manifest import Export, Manifest
+from .set_form import SetForm, check_form
 
 IfExists: TypeAlias = Literal["fail", "skip", "replace"]
 Load: TypeAlias = Callable[[Sequence[Entity]], Coroutine[Any, Any, int]]
@@ -155,10 +156,6 @@ class SetLoader:
         parsed: dict[str, Any] = self._set.key.parse_or_none(*keys_of(row)) or {}
         texts = primary_layout(self._set).texts
         fields |= {name: value for name, value in parsed.items() if type(value) is date and name not in texts}
-        keys = primary_keys(self._set, fields)
-        if keys != keys_of(row):
-            rule = f"the set gives the entity {keys_of(row)} the key {keys}"
-            raise BadInput("export", self._content, rule, "import it to a set with the same key; Rekey changes keys")
         return fields
 
 
@@ -173,6 +170,7 @@ def check_content(manifest: Manifest, entity_set: EntitySet[Any, Any] | None, if
         raise BadInput("export", content, rule, "export the rows of the table, or decrypt the entities")
     if content == "entities" and entity_set is None:
         raise BadInput("export", content, "it has the entities of a set, not the rows of a table", "import it to a set")
+    check_form("export", manifest, None if entity_set is None else SetForm.of(entity_set))
 
 
 def import_walk(export: Export, table: Table, load_rows: Load) -> Walk[ImportProgress]:

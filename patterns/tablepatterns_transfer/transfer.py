@@ -49,6 +49,7 @@ from .lines import zstd
 from .manifest import Export, Manifest
 from .places import opened, path_between, place_of
 from .restore import IfExists, ImportProgress, Load, RowLoader, SetLoader, check_content, import_part, import_walk
+from .set_form import SetForm
 
 
 class TableTransfer(Pattern[Account_co]):
@@ -144,8 +145,11 @@ class TableTransfer(Pattern[Account_co]):
         content, blobs = "rows", BlobPlace.of(self.entity_set) if with_blobs else None
         if self.entity_set is not None and blobs is None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
-        properties = None if select is None else tuple(select)
-        options = ExportOptions(folder, format, compression, self._row_filter(where), properties, decrypt, blobs=blobs)
+        form = None if self._typed_set is None else SetForm.of(self._typed_set)
+        properties = None if select is None else (*select, *(form.marks if form else ()))
+        options = ExportOptions(
+            folder, format, compression, self._row_filter(where), properties, decrypt, blobs=blobs, form=form
+        )
         account, base = self.account, None
         async with AsyncExitStack() as stack:
             if since is not None:
@@ -155,7 +159,7 @@ class TableTransfer(Pattern[Account_co]):
                 path = path_between(place_of(account, folder), place_of(account, since))
                 base = path, await stack.enter_async_context(opened(account, since))
                 own = {"account": identity_of(account), "table": self.table.name, "content": content, "blobs": blobs}
-                options = replace(options, since=check_base(base[1].manifest, **own, select=options.select))
+                options = replace(options, since=check_base(base[1].manifest, form, **own, select=options.select))
             pool = Pool(account, max_per_second, 1)
             walk = ExportWalk.of(self, options, pool)
             stored = self._stored(all_rows=walk.decode is None)
@@ -193,7 +197,7 @@ class TableTransfer(Pattern[Account_co]):
         """
         pool, shared = Pool(self.account, max_per_second, max_concurrency), Workers.of(workers)
         async with opened(self.account, folder) as export:
-            check_content(export.manifest, self.entity_set, if_exists)
+            check_content(export.manifest, self._typed_set, if_exists)
             walk = import_walk(export, self.table, self.loader(export, if_exists, pool))
             await self.table.create()
             how: dict[str, Any] = {"if_exists": if_exists, "max_concurrency": max_concurrency}

@@ -370,16 +370,18 @@ def test_output_that_cannot_be_written_ends_every_command_with_one_line_and_a_st
     module: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     # With --json, each command prints its result or its error to standard output
-    for command in ("--version", "--help", "", *(f"{command} --json" for command in (*READING, *CHANGING))):
+    documents = [f"{command} --json" for command in (*READING, *CHANGING)]
+    for command in ("--version", "--help", "", "review design.toml --fail-on never", *documents):
         options = CHANGING.get(command.removesuffix(" --json"), ())
-        with open("/dev/full", "w", encoding="utf-8") as full:
+        # Each line is written at once, while the command runs, as those of a long text are
+        with open("/dev/full", "w", 1, encoding="utf-8") as full:
             assert run_to(full, module, command, *options) == 3, command
         assert capfd.readouterr().err.endswith("Error: the output cannot be written: No space left on device\n"), (
             command
         )
         reader, writer = os.pipe()
         os.close(reader)
-        with open(writer, "w", encoding="utf-8") as closed:
+        with open(writer, "w", 1, encoding="utf-8") as closed:
             assert run_to(closed, module, command, *options) == 1, command
         assert "rror" not in capfd.readouterr().err, command
 

@@ -24,12 +24,10 @@ OUTPUT = re.compile(r"^Output:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL
 IN_EVERY_RUN = ("encrypted_properties", "eventual_transaction", "large_properties")
 """They need a package, queues and blobs; in CPython, where no thread can start, all programs run in every run."""
 NEEDS_CRYPTOGRAPHY = "encrypted properties need the package cryptography"
-NEEDS_PACKAGE = {
-    "encrypted_properties": NEEDS_CRYPTOGRAPHY,
-    "models": NEEDS_CRYPTOGRAPHY,
-    "back-up-and-restore": "a DataFrame needs pandas",
-}
+NEEDS_PACKAGE = {"encrypted_properties": NEEDS_CRYPTOGRAPHY, "models": NEEDS_CRYPTOGRAPHY}
 """The errors of programs that need a package which the site of the tests does not have."""
+DECLARED = re.compile(r"^ *# -- (.+) \((.+)\)$", re.MULTILINE)
+"""A step with the package that it needs, at which the program ends."""
 FIRST_RUN, LATER_RUN = 120_000, 60_000
 WRITTEN = """program => {
   const { editor } = document.querySelector("tp-run");
@@ -133,12 +131,17 @@ def reader(site: str, browser: BrowserContext) -> Iterator[Reader]:
     ids=[page.stem for page in PAGES],
 )
 def test_a_program_prints_what_its_page_says(reader: Reader, page: Path) -> None:
-    state = reader.run(program_of(page).read_text("utf-8"))
+    program = program_of(page).read_text("utf-8")
+    state = reader.run(program)
     output = "".join(OUTPUT.findall(page.read_text("utf-8")))
     if page.stem in NEEDS_PACKAGE:
         assert state == "failed"
         assert NEEDS_PACKAGE[page.stem] in reader.error
         assert output.startswith(reader.output)
+        return
+    if step := DECLARED.search(program):
+        printed, sentence, rest = reader.output.partition(f"The step {step[1]!r} needs the package {step[2]}")
+        assert (state, bool(sentence), output.startswith(printed)) == ("done", True, True), rest
         return
     assert (state, reader.output) == ("done", output), reader.output
 

@@ -89,6 +89,25 @@ def test_the_examples_of_a_page_run_as_a_program_and_print_what_it_shows(page: P
     assert doctest.OutputChecker().check_output(wanted, printed, doctest.ELLIPSIS)
 
 
+@pytest.mark.parametrize(("package", "printed"), [("no_such_package", False), ("json", True)])
+def test_a_program_ends_at_a_step_that_declares_a_package_which_is_not_loaded(package: str, printed: bool) -> None:
+    program = f"""
+def main(storage):
+    # -- first
+    storage.tables.create_table("Staff")
+    print("first")
+    # -- frame ({package})
+    print("frame")
+"""
+    *reports, end = reports_of(program)
+    assert "done" in end, end
+    output = "".join(report["output"]["text"] for report in reports if "output" in report)
+    assert ("frame\n" in output) is printed
+    assert output.startswith("first\n")
+    assert ("The step 'frame' needs the package no_such_package" in output) is not printed
+    assert [report["step"]["step"]["name"] for report in reports if "step" in report] == ["first"]
+
+
 def test_connect_is_restored_after_a_run() -> None:
     import tablepatterns
 

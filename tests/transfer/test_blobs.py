@@ -296,12 +296,12 @@ def test_what_cannot_be_restored_is_rejected_first(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="LargeProperties"):
         TableTransfer(source.account, "Staff").export(tmp_path / "new", with_blobs=True)
     transfer.export(tmp_path / "new", with_blobs=True)
-    target = connect()
+    target, encrypted = connect(), EncryptedProperties(["Photo"], keys=KEYS)
     others = {
         "only in a table Staff": pictured(target, table="Copy", keys=KEYS),
-        "LargeProperties": EntitySet(target, "Staff", BY_ID),
+        "LargeProperties": EntitySet(target, "Staff", BY_ID, mappings=[encrypted]),
         "the same large properties": EntitySet(
-            target, "Staff", BY_ID, mappings=[LargeProperties(["Photo"], container="pictures")]
+            target, "Staff", BY_ID, mappings=[encrypted, LargeProperties(["Photo"], container="pictures")]
         ),
     }
     for text, entity_set in others.items():

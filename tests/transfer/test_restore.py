@@ -332,7 +332,7 @@ def test_a_set_with_another_key_imports_nothing(
         TableTransfer(storage, EntitySet(storage, "Staff", BY_ID)).export(folder)
     target = EntitySet(connect(), "Other", key)
     transfer = TableTransfer(target.account, target)
-    with pytest.raises(BadInput, match=r"none of its rows is an entity|the set gives the entity"):
+    with pytest.raises(BadInput, match=r"none of its rows is an entity|its entities have the key"):
         transfer.restore(folder)
     assert [*target.scan()] == []
     if content == "rows":

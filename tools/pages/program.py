@@ -18,7 +18,7 @@ from typing import Any
 
 from tools.pages.stored_rows import Stored, stored_in
 
-_MARK = re.compile(r"^ *# -- (.+)\n", re.MULTILINE)
+_MARK = re.compile(r"^ *# -- (.+?)(?: \(.+\))?\n", re.MULTILINE)
 _LINE_LENGTH = 88
 
 
@@ -36,7 +36,8 @@ class Block:
 def blocks(path: Path) -> tuple[Block, ...]:
     """Return the blocks of a program; each can be pasted and run after the previous ones.
 
-    The program is a function `main(storage)` whose parts begin with a comment `# -- part`. The first block gets the
+    The program is a function `main(storage)` whose parts begin with a comment `# -- part`, or `# -- part (package)` if
+    it needs a package that the site does not load. The first block gets the
     imports, the constants and the account, and a helper function stands in the first block that calls it.
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}

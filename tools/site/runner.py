@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -24,7 +25,7 @@ from tablepatterns.storage import Storage
 from tablepatterns.traffic.request import Request
 
 FILE = "program.py"
-_MARK = re.compile(r"^( *)# -- (.+)$", re.MULTILINE)
+_MARK = re.compile(r"^( *)# -- (.+?)(?: \((.+)\))?$", re.MULTILINE)
 _OWN = ("WriteId", "IntentId")
 _MAX_ROWS, _MAX_REQUESTS, _MAX_TEXT = 100, 100, 120
 _UNBUFFERED_WRITES, _SECONDS = 1000, 0.05
@@ -103,6 +104,10 @@ def _short(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
+class PackageMissing(SystemExit):
+    """A step of the program declares a package that the page does not load."""
+
+
 class Steps:
     """The steps of a program, each reported at its end: what it sent, and what the account then stores."""
 
@@ -112,10 +117,16 @@ class Steps:
         self._before: set[tuple[str, str, str, str]] = set()
         self.cost = Cost()
 
-    def __call__(self, name: str) -> None:
-        """Begin a step, which ends the one before."""
+    def __call__(self, name: str, package: str | None = None) -> None:
+        """Begin a step, which ends the one before.
+
+        :param package: what the step declares to need
+        """
         self.end()
         self._name = name
+        if package is not None and find_spec(package) is None:
+            rule = f"The step {name!r} needs the package {package}, which this page does not load."
+            raise PackageMissing(f"{rule} Run the program on your computer to see the rest.")
 
     def end(self) -> None:
         """Report the current step, unless it sent nothing."""
@@ -166,6 +177,8 @@ async def run(source: str, send: Callable[[str], None]) -> None:
                     patch.object(aio, "connect", _connecting(aio.connect, storage)),
                 ):
                     await _execute(source, storage, steps)
+            except PackageMissing as error:
+                output.write(f"{error}\n")
             finally:
                 output.flush()
                 log.flush()
@@ -187,7 +200,7 @@ def _connecting(function: Callable[..., Any], storage: Storage) -> Callable[...,
 
 async def _execute(source: str, storage: Storage, steps: Steps) -> None:
     # A step starts on the line of its comment, so that errors have the reader's line numbers
-    marked = _MARK.sub(lambda found: f"{found[1]}__step__({found[2]!r})", source)
+    marked = _MARK.sub(lambda found: f"{found[1]}__step__({found[2]!r}, {found[3]!r})", source)
     # Dataclasses look for the module that they are defined in
     module = sys.modules["program"] = ModuleType("program")
     names = module.__dict__

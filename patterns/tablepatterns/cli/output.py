@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO
+from typing import Annotated, Any, Final, NoReturn, ParamSpec, TextIO, cast
 
 import typer
 from azure.core.exceptions import AzureError
@@ -100,23 +100,51 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record), "\n")
 
 
+class OutputFailed(Exception):
+    """Standard output cannot be written; unlike an `OSError`, it is not an error of a file that a command uses."""
+
+
+class _Output:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            raise OutputFailed from error
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise OutputFailed from error
+
+
 @contextmanager
 def checked_output() -> Generator[None, None, None]:
     """End a command with a status of its own if its output cannot be written; a closed pipe is not an error."""
     stream = sys.stdout
+    sys.stdout = cast("TextIO", _Output(stream))
     try:
         try:
             yield
         finally:
-            stream.flush()
-    except OSError as error:
+            sys.stdout.flush()
+    except OutputFailed as failure:
         with suppress(OSError):
             # What is still in the buffer would fail again when the process ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        error = cast("OSError", failure.__cause__)
         if isinstance(error, BrokenPipeError):
             sys.exit(FAILED)
         print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(NOT_PRINTED)
+    finally:
+        sys.stdout = stream
 
 
 @dataclass(frozen=True)

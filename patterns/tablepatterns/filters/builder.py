@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
-from ..edm import Ticks
+from ..edm import Ticks, base_value
 from ..errors import NOT_SHOWN, BadFilter, short_repr
 from .expression import Comparable, Comparison, Filter, ModelComparison, Operator, Value, check_name, is_of_model
 
@@ -107,7 +107,8 @@ class Property:
         if isinstance(value, Property):
             hint = "read the entities and compare in Python"
             raise BadFilter(self.name, value, "a property compares only with a constant", hint)
-        of_model = is_of_model(value) and not isinstance(value, (str, int, datetime))
+        base = base_value(value)
+        of_model = is_of_model(base) and not isinstance(base, datetime)
         kind = ModelComparison if of_model else Comparison
         comparison = kind(self.name, operator, cast("Value", value))
         expected = _SYSTEM_TYPES.get(self.name, comparison.kind)

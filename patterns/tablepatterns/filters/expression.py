@@ -19,7 +19,7 @@ from math import isfinite
 from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, get_args
 from uuid import UUID
 
-from ..edm import KINDS, Int64, Ticks, type_of
+from ..edm import KINDS, Int64, Ticks, base_value, type_of
 from ..errors import BadFilter, message_of
 from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, MAX_FILTER_COMPARISONS, MAX_PROPERTY_NAME_LENGTH
 
@@ -275,25 +275,24 @@ def is_of_model(value: object) -> bool:
 
 def typed(name: str, value: object) -> Value:
     """Return the value in the Python type of its Edm type, or reject it."""
+    value = base_value(value)
     match value:
-        case bool() | UUID():
+        case bool() | UUID() | bytes():
             return value
         case str():
             if not value.isascii() and _SURROGATE.search(value):
                 raise BadFilter(name, value, "half of a surrogate pair cannot be sent as UTF-8", "use whole characters")
-            return str.__str__(value)
+            return value
         case datetime() | Ticks():
             return _instant(name, value)
         case int():
             if not INT64_MIN <= value <= INT64_MAX:
                 raise BadFilter(name, value, "the integer does not fit in 64 bits", "compare with a float or a text")
-            return Int64(value) if isinstance(value, Int64) or not INT32_MIN <= value <= INT32_MAX else int(value)
+            return value if isinstance(value, Int64) or INT32_MIN <= value <= INT32_MAX else Int64(value)
         case float():
             if not isfinite(value):
                 raise BadFilter(name, value, "NaN and the infinities have no literal", "compare with a finite number")
-            return float(value)
-        case bytes():
-            return bytes(value)
+            return value
         case _:
             hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
             if is_of_model(value):
@@ -321,5 +320,4 @@ def literal(value: Value) -> str:
     >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
     ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
     """
-    kind = KINDS.get(type(value)) or KINDS[type_of(value)]
-    return kind.literal(value)
+    return KINDS[type_of(value)].literal(value)

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import ClassVar, Final
 from uuid import UUID
 
-from ..edm import Ticks, instant_of
+from ..edm import Ticks, base_value, instant_of
 from ..errors import BadDesign, BadKey
 from ..limits import FORBIDDEN_IN_KEYS
 from .template_language import DIGIT, HEX, KEY_TEXT, Characters, one_of
@@ -339,7 +339,7 @@ def _valid_text(field: Format, value: object) -> str:
         raise field.refusal(value, f"text must be a str, not {type(value).__name__}", "convert it, or specify a format")
     if _LONE_SURROGATE.search(value):
         raise field.refusal(value, "a lone surrogate is not a character", "use valid Unicode text")
-    return value
+    return str.__str__(value)
 
 
 class Uuid(Format):
@@ -351,7 +351,7 @@ class Uuid(Format):
     def write(self, value: object) -> str:
         if not isinstance(value, UUID):
             raise self.refusal(value, f"it must be a UUID, not {type(value).__name__}", "convert it")
-        return str(value)
+        return str(base_value(value))
 
     def read(self, text: str) -> UUID:
         return UUID(text)

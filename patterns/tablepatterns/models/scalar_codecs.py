@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from ..edm import Int64, Ticks
+from ..edm import Int64, Ticks, base_value
 from ..key.formats import DATE, INSTANT
 from ..limits import DATETIME_MIN, INT64_MAX, INT64_MIN
 
@@ -94,9 +94,9 @@ class PlainCodec(Codec):
         self.in_keys = {str: TEXT, UUID: ("uuid",)}.get(kind, ())
 
     def encode(self, value: object) -> object:
-        if not isinstance(value, self._kind) or isinstance(value, Enum):
+        if not isinstance(value, self._kind):
             raise self.mismatch(value)
-        return value
+        return base_value(value)
 
     def to_json(self, value: object) -> object:
         return self.encode(value) if self._to_text is None else self._to_text(self.encode(value))
@@ -124,9 +124,10 @@ class IntCodec(Codec):
         return self._number(part)
 
     def _number(self, value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, (bool, Enum, Ticks)):
+        if not isinstance(value, int) or isinstance(value, (bool, Ticks)):
             raise self.mismatch(value)
-        return value
+        number: int = base_value(value)
+        return number
 
 
 class Int64Codec(IntCodec):
@@ -149,7 +150,7 @@ class FloatCodec(Codec):
     in_keys = ("float",)
 
     def encode(self, value: object) -> float:
-        if isinstance(value, (bool, Enum)) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.mismatch(value)
         try:
             number = float(value)
