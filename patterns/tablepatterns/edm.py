@@ -283,8 +283,10 @@ _TO_BASE: Final[Mapping[type[Any], Callable[[Any], Any]]] = {
 
 def base_value(value: Any) -> Any:
     """Return a value of a subclass, such as a member of an `IntEnum`, as its base type; any other one unchanged."""
+    if type(value) in _TO_BASE:
+        return value
     kind = next((kind for kind in type(value).__mro__ if kind in _TO_BASE), None)
-    return value if kind is None or kind is type(value) else _TO_BASE[kind](value)
+    return value if kind is None else _TO_BASE[kind](value)
 
 
 def value_size(value: object) -> int:

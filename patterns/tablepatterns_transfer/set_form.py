@@ -64,8 +64,11 @@ class SetForm(NamedTuple):
 
 def check_form(subject: str, manifest: Manifest, form: SetForm | None) -> None:
     """Reject a set that would not read the entities of an export as they were; rows of a table have no form."""
-    if manifest.form is None or form is None:
+    if form is None or (manifest.form is None and manifest.content == "rows"):
         return
+    if manifest.form is None:
+        rule = "it does not state how the set stored its entities, as exports of earlier versions do not"
+        raise BadInput(subject, manifest.table, rule, "export the set again")
     rule = SetForm(*manifest.form).difference(form, as_stored=manifest.content == "rows")
     if rule is not None:
         raise BadInput(subject, manifest.table, rule, "use a set that is declared as the exported one")

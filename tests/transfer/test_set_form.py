@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tablepatterns import (
 from tablepatterns.errors import BadInput, BadKey, LoadInterrupted
 from tablepatterns_engine.account import Engine
 from tablepatterns_transfer import TableTransfer
+from tablepatterns_transfer.manifest import Export
 
 KEY = Key("{team}", "{number:03d}")
 KEYS = LocalKey("payroll", bytes(32))
@@ -115,6 +116,17 @@ def test_a_set_that_would_read_other_entities_continues_no_export(tmp_path: Path
     with pytest.raises(BadInput, match=text):
         TableTransfer(other.account, other).export(tmp_path / "tuesday", decrypt=True, since=tmp_path / "monday")
     assert not (tmp_path / "tuesday").exists()
+
+
+def test_an_export_of_an_earlier_version_is_not_imported_unchecked(tmp_path: Path) -> None:
+    source = filled({})
+    TableTransfer(source.account, source).export(tmp_path / "new")
+    manifest = Export.open(tmp_path / "new").manifest
+    (tmp_path / "new" / "manifest.json").write_text(replace(manifest, form=None).text(), encoding="utf-8")
+    storage = connect(Engine())
+    with pytest.raises(BadInput, match="does not state how the set stored its entities"):
+        TableTransfer(storage, staff(storage)).restore(tmp_path / "new")
+    assert not storage.engine.ledger.records
 
 
 @pytest.mark.parametrize("text", ACCEPTED)

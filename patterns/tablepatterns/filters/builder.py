@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Final, NoReturn, cast
+from uuid import UUID
 
 from ..argument_types import checked
-from ..edm import Ticks, base_value
+from ..edm import Ticks
 from ..errors import NOT_SHOWN, BadFilter, short_repr
 from .expression import Comparable, Comparison, Filter, ModelComparison, Operator, Value, check_name, is_of_model
 
@@ -107,8 +108,7 @@ class Property:
         if isinstance(value, Property):
             hint = "read the entities and compare in Python"
             raise BadFilter(self.name, value, "a property compares only with a constant", hint)
-        base = base_value(value)
-        of_model = is_of_model(base) and not isinstance(base, datetime)
+        of_model = is_of_model(value) and not isinstance(value, (str, int, float, bytes, UUID, datetime))
         kind = ModelComparison if of_model else Comparison
         comparison = kind(self.name, operator, cast("Value", value))
         expected = _SYSTEM_TYPES.get(self.name, comparison.kind)

@@ -320,4 +320,5 @@ def literal(value: Value) -> str:
     >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
     ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
     """
-    return KINDS[type_of(value)].literal(value)
+    kind = KINDS.get(type(value)) or KINDS[type_of(value)]
+    return kind.literal(value)

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import ClassVar, Final
 from uuid import UUID
 
-from ..edm import Ticks, base_value, instant_of
+from ..edm import Ticks, instant_of
 from ..errors import BadDesign, BadKey
 from ..limits import FORBIDDEN_IN_KEYS
 from .template_language import DIGIT, HEX, KEY_TEXT, Characters, one_of
@@ -351,7 +351,7 @@ class Uuid(Format):
     def write(self, value: object) -> str:
         if not isinstance(value, UUID):
             raise self.refusal(value, f"it must be a UUID, not {type(value).__name__}", "convert it")
-        return str(base_value(value))
+        return UUID.__str__(value)
 
     def read(self, text: str) -> UUID:
         return UUID(text)
