@@ -32,7 +32,6 @@ _DATES_NAMES: Final = """
 _DATES: Final = frozenset(_DATES_NAMES.split())
 _TOLERANCE: Final = timedelta(seconds=10)
 """How far dates of the engine may be from the recorded ones: requests are sent in whole seconds."""
-_OF_VERSIONS: Final = frozenset({"x-ms-version-id", "x-ms-is-current-version"})
 _LISTS: Final = frozenset({"Containers", "Queues"})
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -161,8 +160,8 @@ class Comparison:
 
 
 def _comparable(name: str, value: str) -> str | set[str]:
-    """Return a value, or the names of exposed headers, in any order and without those of versions of blobs."""
-    return set(value.split(",")) - _OF_VERSIONS if name == "access-control-expose-headers" else value
+    """Return a value, or the names of exposed headers, in any order."""
+    return set(value.split(",")) if name == "access-control-expose-headers" else value
 
 
 def _only_there(recorded: list[str], given: list[str]) -> tuple[list[str], list[str]]:
