@@ -22,6 +22,7 @@ from recordings.scope import NO_REQUEST
 
 PATH: Final = Path(__file__).parent / "facts.tsv"
 REQUESTS: Final = PATH.with_name("requests.txt")
+OF_VERSION: Final = " of version"
 _VARYING: Final = (
     *("x-ms-meta-", "x-ms-copy-", "x-ms-access-tier", "x-ms-tag-count", "x-ms-content", "x-ms-blob-content"),
     *("cache-control", "content-", "access-control-"),
@@ -177,7 +178,8 @@ def target_of(exchange: Exchange) -> str:
         kind = of_resource.get(len(path), "messages" if item == "message" and len(path) == 2 else item)
     kind = "account" if query.get("restype") == "account" else kind
     comp = f" {query['comp']}" if "comp" in query else ""
-    return kind + comp + (" of snapshot" if "snapshot" in query else "")
+    revision = {"snapshot": " of snapshot", "versionid": OF_VERSION}
+    return kind + comp + next((text for name, text in revision.items() if name in query), "")
 
 
 def _table_target(path: Sequence[str]) -> str:

@@ -188,12 +188,11 @@ def written_headers(blob: Blob) -> dict[str, str]:
     return {**etag_headers(blob), "x-ms-request-server-encrypted": "true", **version_headers(blob)}
 
 
-def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
+def read_headers(blob: Blob) -> dict[str, str]:
     headers = {
         **etag_headers(blob),
         **write_content_headers(blob.headers),
         **metadata_headers(blob.metadata),
-        **(lease_headers(blob.lease, now) if blob.is_current else {}),
         **(version_headers(blob) if blob.snapshot is None else {}),
         "x-ms-creation-time": http_date(blob.created),
         "x-ms-blob-type": blob.kind.value,

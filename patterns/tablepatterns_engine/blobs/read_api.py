@@ -15,7 +15,7 @@ from ..http.message import Response
 from ..http.xml import XML, write_document
 from ..resources import invalid_parameter
 from ..versions import FIRST_WITH_BOTH_CHECKSUMS
-from .blob import Blob
+from .blob import CURRENT, Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall, BlobPermit
 from .headers import (
@@ -24,6 +24,7 @@ from .headers import (
     etag_headers,
     flag,
     invalid,
+    lease_headers,
     read_headers,
     read_marker,
     read_terms,
@@ -52,7 +53,7 @@ def get_blob(call: BlobCall) -> Response:
     blob = call.state.get(*call.place, read_terms(headers), call.revision)
     blob.check_online()
     call.notes.examined = call.notes.returned = 1
-    answer = read_headers(blob, call.now)
+    answer = read_headers(blob) | _lease(call, blob)
     if call.version >= FIRST_WITH_BOTH_CHECKSUMS:
         answer |= tier_headers(blob)
     if span is None:
@@ -72,8 +73,8 @@ def get_properties(call: BlobCall) -> Response:
     call.begin("GetBlobProperties", READ)
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.revision)
     call.notes.examined = call.notes.returned = 1
-    headers = read_headers(blob, call.now) | tier_headers(blob) | _md5(blob, "Content-MD5") | _overrides(call)
-    return Response(200, {**headers, "Content-Length": str(len(blob.content))})
+    headers = read_headers(blob) | _lease(call, blob) | tier_headers(blob) | _md5(blob, "Content-MD5")
+    return Response(200, {**headers, **_overrides(call), "Content-Length": str(len(blob.content))})
 
 
 def get_metadata(call: BlobCall) -> Response:
@@ -138,6 +139,11 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 def _overrides(call: BlobCall) -> dict[str, str]:
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
+
+
+def _lease(call: BlobCall, blob: Blob) -> dict[str, str]:
+    """Return the lease of a blob; even the current version has none if the URL names it by its id."""
+    return lease_headers(blob.lease, call.now) if call.revision == CURRENT else {}
 
 
 def _md5(blob: Blob, name: str) -> dict[str, str]:

@@ -293,7 +293,7 @@ class Blobs(Settings):
     ) -> bool:
         """Delete a blob, an earlier state, or uncommitted blocks; return whether it is gone for good."""
         with self._lock:
-            slot, now, is_permanent = self._slot(container, name), self._clock.now(), True
+            slot, now, is_permanent = self._slot(container, name), self._clock.now(), not self.keeps_versions
             if slot.current is None and slot.staged(now) and revision == CURRENT:
                 slot.discard_staged()
             else:

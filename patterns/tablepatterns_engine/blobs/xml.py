@@ -131,7 +131,7 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     if isinstance(item, Uncommitted):
         properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>{_DEFAULT_TIER}"
         properties += _lease(NO_LEASE, now) + optional("ServerEncrypted", False)
-        return f"<Blob>{name_element(item)}<Properties>{properties}</Properties></Blob>"
+        return f"<Blob>{name_element(item)}<Properties>{properties}</Properties><OrMetadata /></Blob>"
     if isinstance(item, VersionsOnly):
         text = _item(replace(item.blob, is_current=True), include, now)
         return text.replace("<Properties>", "<HasVersionsOnly>true</HasVersionsOnly><Properties>", 1)
