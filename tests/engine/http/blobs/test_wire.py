@@ -280,7 +280,8 @@ def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> Non
             "<Blob><Name>c</Name><Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
             "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
-            "<ServerEncrypted>false</ServerEncrypted></Properties></Blob></Blobs><NextMarker /></EnumerationResults>"
+            "<ServerEncrypted>false</ServerEncrypted></Properties><OrMetadata /></Blob></Blobs>"
+            "<NextMarker /></EnumerationResults>"
         ).encode()
     )
 
