@@ -290,7 +290,7 @@ def ids(engine: Engine) -> list[str]:
 
 
 def upload(container: ContainerClient, content: bytes) -> str:
-    version = container.upload_blob("b", content, overwrite=True).get_blob_properties().version_id
+    version: str | None = container.upload_blob("b", content, overwrite=True).get_blob_properties().version_id
     assert version is not None
     return version
 

@@ -121,7 +121,7 @@ def _relation(etags: dict[tuple[str, str], str], recording: str, exchange: Excha
 def _fact(place: tuple[str, str, str, str], group: Sequence[tuple[Exchange, str]]) -> Fact:
     versions = sorted({exchange.version for exchange, _ in group})
     last = [exchange.answer for exchange, _ in group if exchange.version == versions[-1]]
-    headers = set.intersection(*(own_headers(answer) for answer in last))
+    headers = set.intersection(*(own_headers(answer, of_version=place[2].endswith(OF_VERSION)) for answer in last))
     members = set.intersection(*(set(members_of(answer)) for answer in last))
     relations = {relation for _, relation in group if relation}
     etag = relations.pop() if len(relations) == 1 else ""
@@ -143,9 +143,13 @@ def _ends(values: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys((values[0], values[-1]))) if values else ""
 
 
-def own_headers(answer: Answer) -> set[str]:
-    """Return the headers of an answer that depend on the operation."""
-    return {name for name in answer.headers.keys() - OF_TRANSPORT - _OF_ACCOUNT if not name.startswith(_VARYING)}
+def own_headers(answer: Answer, *, of_version: bool = False) -> set[str]:
+    """Return the headers of an answer that depend on the operation.
+
+    :param of_version: whether the request names a version of a blob, as only accounts have that keep them
+    """
+    of_account = _OF_ACCOUNT - {"x-ms-version-id"} if of_version else _OF_ACCOUNT
+    return {name for name in answer.headers.keys() - OF_TRANSPORT - of_account if not name.startswith(_VARYING)}
 
 
 def members_of(answer: Answer) -> Iterator[str]:
