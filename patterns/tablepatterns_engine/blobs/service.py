@@ -219,12 +219,7 @@ class Blobs(Settings):
         )
 
     def set_tags(
-        self,
-        container: str,
-        name: str,
-        tags: Mapping[str, str],
-        terms: Terms = NO_TERMS,
-        revision: Revision = CURRENT,
+        self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS, revision: Revision = CURRENT
     ) -> None:
         """Replace the tags of a blob or a version without a new ETag."""
         checked = checked_tags(tags)
