@@ -38,6 +38,7 @@ class Engine(AccountContext):
     :param targets: the rates above which the account is busy; by default it never is
     :param deletion_seconds: how long the name of a deleted table, queue or container stays reserved; by default it is
         free immediately, on the service after 40 seconds or more (a container's after 30)
+    :param keep_blob_versions: whether the account keeps the previous versions of blobs that are overwritten or deleted
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Engine(AccountContext):
         page_examines: int | None = None,
         targets: Targets | None = None,
         deletion_seconds: float = 0,
+        keep_blob_versions: bool = False,
     ) -> None:
         super().__init__(name, DEVELOPMENT_KEY if key is None else key, Clock() if clock is None else clock, targets)
         self.tables = Tables(self.clock, page_examines=page_examines)
@@ -56,6 +58,8 @@ class Engine(AccountContext):
         self._blobs: Blobs | None = None
         self._creating = threading.Lock()
         self.deletion_seconds = deletion_seconds
+        if keep_blob_versions:
+            self.keep_blob_versions = True
         self._first_thread: int | None = None
         self.has_threads = False
         """Whether more than one thread has sent requests by an `EngineTransport`."""
@@ -102,6 +106,15 @@ class Engine(AccountContext):
                 self._queues.deletions.seconds = seconds
             if self._blobs is not None:
                 self._blobs.containers.deletions.seconds = seconds
+
+    @property
+    def keep_blob_versions(self) -> bool:
+        """Whether each write of a blob from now on creates a version; the versions that exist stay."""
+        return self.blobs.keeps_versions
+
+    @keep_blob_versions.setter
+    def keep_blob_versions(self, keep: bool) -> None:
+        self.blobs.keeps_versions = keep
 
     def __repr__(self) -> str:
         return f"<Engine {self.account_name}>"

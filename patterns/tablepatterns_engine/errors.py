@@ -130,6 +130,9 @@ MISSING_XML_NODE = _error("400 MissingRequiredXmlNode: An XML node that's mandat
 INVALID_QUERY_PARAMETER_VALUE = _error(
     "400 InvalidQueryParameterValue: Value for one of the query parameters specified in the request URI is invalid."
 )
+MUTUALLY_EXCLUSIVE_PARAMETERS = _error(
+    "400 MutuallyExclusiveQueryParameters: Mutually exclusive query parameters are specified in the request URI."
+)
 OUT_OF_RANGE_QUERY_PARAMETER_VALUE = _error(
     "400 OutOfRangeQueryParameterValue: One of the query parameters specified in the request URI is outside the "
     "permissible range."
@@ -217,6 +220,9 @@ BLOB_ALREADY_EXISTS = _error("409 BlobAlreadyExists: The specified blob already 
 INVALID_BLOB_TYPE = _error("409 InvalidBlobType: The blob type is invalid for this operation.")
 UNAUTHORIZED_OVERWRITE = _error(
     "403 UnauthorizedBlobOverwrite: This request is not authorized to perform blob overwrites."
+)
+CURRENT_VERSION_NOT_DELETED = _error(
+    "403 OperationNotAllowedOnRootBlob: The specified operation is not allowed on root blob."
 )
 SNAPSHOTS_PRESENT = _error("409 SnapshotsPresent: This operation is not permitted because the blob has snapshots.")
 

@@ -17,7 +17,6 @@ from azure.storage.blob import (
 from conformance.service_errors import ServiceError, service_error_in
 
 LACKED = ServiceError(501, "NotImplemented", "The requested operation is not implemented on the specified resource.")
-VERSION = "2014-08-22T00:00:00.0000000Z"
 FOREVER = ImmutabilityPolicy(
     expiry_time=datetime(2050, 1, 1, tzinfo=timezone.utc), policy_mode=BlobImmutabilityPolicyMode.UNLOCKED
 )
@@ -28,8 +27,6 @@ BEYOND = {
     "a scope of encryption": lambda blob: blob.upload_blob(b"new", overwrite=True, encryption_scope="mine"),
     "immutability": lambda blob: blob.upload_blob(b"new", overwrite=True, immutability_policy=FOREVER),
     "a legal hold": lambda blob: blob.upload_blob(b"new", overwrite=True, legal_hold=True),
-    "reading a version": lambda blob: blob.download_blob(version_id=VERSION),
-    "deleting a version": lambda blob: blob.delete_blob(version_id=VERSION),
     "a condition on tags with parentheses": lambda blob: blob.upload_blob(
         b"new", overwrite=True, if_tags_match_condition="(a = 'b')"
     ),

@@ -100,7 +100,7 @@ def change_blob(name: str, /, **changes: Any) -> Callable[[Engine], None]:
 
 def change_snapshot(**changes: Any) -> Callable[[Engine], None]:
     def change(engine: Engine) -> None:
-        taken = slot(engine).snapshots
+        taken = slot(engine).earlier
         taken[0] = replace(taken[0], **changes)
 
     return change
@@ -156,11 +156,11 @@ BROKEN: dict[str, Callable[[Engine], Any]] = {
     ),
     "snapshot with a lease": change_snapshot(lease=Lease(UUID(int=1), -1)),
     "snapshot of no moment": change_snapshot(snapshot=None),
-    "snapshots out of order": lambda engine: slot(engine).snapshots.insert(
-        0, replace(slot(engine).snapshots[0], snapshot=Ticks.MAX)
+    "snapshots out of order": lambda engine: slot(engine).earlier.insert(
+        0, replace(slot(engine).earlier[0], snapshot=Ticks.MAX)
     ),
     "snapshot of nothing": lambda engine: setattr(slot(engine), "current", None),
-    "snapshot in place of the blob": lambda engine: setattr(slot(engine), "current", slot(engine).snapshots[0]),
+    "snapshot in place of the blob": lambda engine: setattr(slot(engine), "current", slot(engine).earlier[0]),
     "block under another id": change_staged({ONE: Block(TWO, of("two"))}),
     "block with no bytes": change_staged({ONE: Block(ONE, of(""))}),
     "blocks with ids of different lengths": change_staged({"bG9uZ2Vy": Block("bG9uZ2Vy", of("x"))}),

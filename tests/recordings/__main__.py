@@ -19,7 +19,6 @@ from recordings.comparison import LEVELS
 from recordings.exchange import SERVICES, find_recordings
 from recordings.facts import facts_of, write_facts
 from recordings.replay import Result, replay
-from recordings.scope import names_blob_version
 from support import azurite_server
 
 if sys.version_info >= (3, 11):
@@ -44,13 +43,13 @@ def main() -> int:
         print(f"There are no recordings in {options.folder}; CONTRIBUTING.md says where to get them.", file=sys.stderr)
         return 1
     document = {"exchanges": len(results), "recordings": len(paths), **scope(results.values())}
-    document |= all_figures("engine", list(results.values()))
+    document["engine"] = figures(results.values())
     if options.azurite:
         others = run_azurite(paths)
         both = [key for key in results if not results[key].set_aside and not others[key].set_aside]
         document["common"] = {
-            **all_figures("engine", [results[key] for key in both]),
-            **all_figures("azurite", [others[key] for key in both]),
+            "engine": figures(results[key] for key in both),
+            "azurite": figures(others[key] for key in both),
         }
     elif FIGURES.exists():
         document["common"] = tomllib.loads(FIGURES.read_text("utf-8"))["common"]
@@ -81,12 +80,6 @@ def run_azurite(paths: Sequence[Path]) -> dict[Key, Result]:
 def scope(results: Iterable[Result]) -> dict[str, object]:
     reasons = Counter(result.set_aside for result in results if result.set_aside)
     return {"set_aside": [{"exchanges": number, "reason": reason} for reason, number in reasons.most_common()]}
-
-
-def all_figures(backend: str, results: Sequence[Result]) -> dict[str, object]:
-    """Return the figures of all results, and of those whose account keeps no versions of blobs."""
-    unversioned = [result for result in results if not names_blob_version(result.exchange.answer)]
-    return {backend: figures(results), f"{backend}_without_versions": figures(unversioned)}
 
 
 def figures(results: Iterable[Result]) -> Mapping[str, Mapping[str, int]]:

@@ -30,6 +30,8 @@ class Backend(Protocol):
 
     has_clock: bool
     """Whether its clock can be set."""
+    keeps_versions: bool
+    """Whether its accounts keep previous versions of blobs, if it can."""
 
     def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, now: datetime | None, *, signed: bool
@@ -101,6 +103,7 @@ class EngineBackend:
     """A new engine for each account of the recording, at the time of the recording."""
 
     has_clock = True
+    keeps_versions = False
 
     def __init__(self) -> None:
         self._accounts: dict[str, tuple[Engine, AccountApi]] = {}
@@ -110,7 +113,8 @@ class EngineBackend:
     ) -> Answer:
         account = urlsplit(url).netloc.partition(".")[0].removesuffix("-secondary")
         if account not in self._accounts:
-            engine = Engine(account, clock=Clock(now or datetime.now(timezone.utc)), deletion_seconds=30)
+            clock = Clock(now or datetime.now(timezone.utc))
+            engine = Engine(account, clock=clock, deletion_seconds=30, keep_blob_versions=self.keeps_versions)
             self._accounts[account] = engine, AccountApi(engine)
         engine, api = self._accounts[account]
         if now:
@@ -130,6 +134,7 @@ class AzuriteBackend:
     """
 
     has_clock = False
+    keeps_versions = False
 
     def __init__(self, urls: Mapping[str, str], names: Iterator[str]) -> None:
         self._urls = urls

@@ -8,11 +8,11 @@ from urllib.parse import quote, quote_plus
 _CHOSEN_NAMES: Final = """
     etag x-ms-lease-id x-ms-copy-id x-ms-snapshot x-ms-popreceipt x-ms-continuation-nextpartitionkey
     x-ms-continuation-nextrowkey x-ms-continuation-nexttablename messageid popreceipt nextmarker snapshot odata.etag
-    timestamp copyid marker leaseid
+    timestamp copyid marker leaseid x-ms-version-id versionid
 """
 CHOSEN: Final = frozenset(_CHOSEN_NAMES.split())
 """The names of headers, elements and members whose values the service chooses."""
-_IDENTITIES: Final = frozenset(("etag", "messageid", "popreceipt", "leaseid", "lease-id"))
+_IDENTITIES: Final = frozenset(("etag", "messageid", "popreceipt", "leaseid", "lease-id", "versionid", "version-id"))
 """What is the same again if, and only if, it names the same thing."""
 _TIMES: Final = frozenset({"popreceipt"})
 """What the service may choose again for something else: its receipts of one second are the same."""

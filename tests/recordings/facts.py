@@ -22,6 +22,7 @@ from recordings.scope import NO_REQUEST
 
 PATH: Final = Path(__file__).parent / "facts.tsv"
 REQUESTS: Final = PATH.with_name("requests.txt")
+OF_VERSION: Final = " of version"
 _VARYING: Final = (
     *("x-ms-meta-", "x-ms-copy-", "x-ms-access-tier", "x-ms-tag-count", "x-ms-content", "x-ms-blob-content"),
     *("cache-control", "content-", "access-control-"),
@@ -120,7 +121,7 @@ def _relation(etags: dict[tuple[str, str], str], recording: str, exchange: Excha
 def _fact(place: tuple[str, str, str, str], group: Sequence[tuple[Exchange, str]]) -> Fact:
     versions = sorted({exchange.version for exchange, _ in group})
     last = [exchange.answer for exchange, _ in group if exchange.version == versions[-1]]
-    headers = set.intersection(*(own_headers(answer) for answer in last))
+    headers = set.intersection(*(own_headers(answer, of_version=place[2].endswith(OF_VERSION)) for answer in last))
     members = set.intersection(*(set(members_of(answer)) for answer in last))
     relations = {relation for _, relation in group if relation}
     etag = relations.pop() if len(relations) == 1 else ""
@@ -142,9 +143,13 @@ def _ends(values: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys((values[0], values[-1]))) if values else ""
 
 
-def own_headers(answer: Answer) -> set[str]:
-    """Return the headers of an answer that depend on the operation."""
-    return {name for name in answer.headers.keys() - OF_TRANSPORT - _OF_ACCOUNT if not name.startswith(_VARYING)}
+def own_headers(answer: Answer, *, of_version: bool = False) -> set[str]:
+    """Return the headers of an answer that depend on the operation.
+
+    :param of_version: whether the request names a version of a blob, as only accounts have that keep them
+    """
+    of_account = _OF_ACCOUNT - {"x-ms-version-id"} if of_version else _OF_ACCOUNT
+    return {name for name in answer.headers.keys() - OF_TRANSPORT - of_account if not name.startswith(_VARYING)}
 
 
 def members_of(answer: Answer) -> Iterator[str]:
@@ -177,7 +182,8 @@ def target_of(exchange: Exchange) -> str:
         kind = of_resource.get(len(path), "messages" if item == "message" and len(path) == 2 else item)
     kind = "account" if query.get("restype") == "account" else kind
     comp = f" {query['comp']}" if "comp" in query else ""
-    return kind + comp + (" of snapshot" if "snapshot" in query else "")
+    revision = {"snapshot": " of snapshot", "versionid": OF_VERSION}
+    return kind + comp + next((text for name, text in revision.items() if name in query), "")
 
 
 def _table_target(path: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from recordings.comparison import LEVELS, Comparison, Difference
 from recordings.counterparts import Counterparts
 from recordings.exchange import Answer, Exchange, read_recording
 from recordings.preparation import Preparation
-from recordings.scope import NO_REQUEST, Scope, is_of_old_version
+from recordings.scope import NO_REQUEST, Scope, is_of_old_version, names_blob_version
 
 
 @dataclass
@@ -47,6 +47,7 @@ def replay(path: Path, backend: Backend) -> Iterator[Result]:
             if exchange.service:
                 yield Result(path.stem, number, exchange, exchange.answer, [], NO_REQUEST)
         return
+    backend.keeps_versions = any(names_blob_version(exchange.answer) for exchange in exchanges)
     names = {segment for exchange in exchanges for segment in (*exchange.path, exchange.resource)}
     counterparts = Counterparts()
     comparison = Comparison(counterparts, names, has_clock=backend.has_clock)

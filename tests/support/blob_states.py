@@ -73,7 +73,7 @@ def everything_in(blobs: Blobs) -> Any:
     """Return the visible state of the account, for comparisons. Versions are immutable, so their ids are enough."""
     containers, _ = blobs.containers.page()
     content = {
-        (each.name, name): (list(slot.snapshots), slot.current, dict(slot.staged(slot._staged_at)))
+        (each.name, name): (list(slot.earlier), slot.current, dict(slot.staged(slot._staged_at)))
         for each in containers
         for name, slot in blobs.containers.find(each.name).slots.items()
     }

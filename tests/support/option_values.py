@@ -119,7 +119,10 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
     "x-ms-structured-body": Grammar((), ("x", "", "XSM/2.0; properties=crc64", "XSM/1.0")),
     "x-ms-structured-content-length": Grammar((), ("x", "", "-1", "99", "1.5")),
     "x-ms-copy-source": Grammar(
-        (f"{BASE}/shared/source", f"{BASE}/shared/source?snapshot=2001-01-01T00:00:00.0000000Z"),
+        (
+            f"{BASE}/shared/source",
+            *(f"{BASE}/shared/source?{name}=2001-01-01T00:00:00.0000000Z" for name in ("snapshot", "versionid")),
+        ),
         (
             *("x", "", "/shared/source", "//contoso/shared/source", "ftp://contoso/shared/source", "https://", BASE),
             *(f"{BASE}/", f"{BASE}/shared/a b", f"{BASE}/shared/{'s' * 2048}", "https:///shared/source"),
@@ -139,7 +142,10 @@ OF_BLOBS: Final[Mapping[str, Grammar]] = {
     **dict.fromkeys([f"x-ms-blob-{name}" for name in ("cache-control", "content-type")], HEADER),
     **dict.fromkeys([f"x-ms-blob-content-{name}" for name in ("encoding", "language", "disposition")], HEADER),
     **dict.fromkeys(("?prefix", "?delimiter", "?startFrom"), TEXT),
-    "?snapshot": Grammar(("2001-01-01T00:00:00.0000000Z",), ("x", "", "2001", "2001-13-01T00:00:00Z"), _PARAMETER),
+    **dict.fromkeys(
+        ("?snapshot", "?versionid"),
+        Grammar(("2001-01-01T00:00:00.0000000Z",), ("x", "", "2001", "2001-13-01T00:00:00Z"), _PARAMETER),
+    ),
     "?marker": Grammar((), ("x", "%", "AAAA"), "OutOfRangeInput"),
     "?maxresults": Grammar(("1", "5000", "5001"), ("x", "", "1.5", "1e3", *_TOO_LONG), _PARAMETER),
     "?include": Grammar(("metadata", "", "metadata,deleted"), _NO_WORDS, _PARAMETER),

@@ -98,22 +98,27 @@ def _check_container(container: Container) -> None:
     if len({container.properties.modified, *versions}) <= len(versions):
         raise AssertionError(f"two versions in {container.properties.name!r} have the same ETag")
     for slot in container.slots.walk():
-        if (slot.current is None and not slot.staged(Ticks(0))) or container.slots.get(slot.name) is not slot:
+        if not (slot.current or slot.earlier or slot.staged(Ticks(0))) or container.slots.get(slot.name) is not slot:
             raise AssertionError(f"the name {slot.name!r} is that of nothing, or filed under another")
-        _check_versions(slot)
+        _check_states(slot)
         _check_staged(slot)
 
 
-def _check_versions(slot: Slot) -> None:
-    """Assert that snapshots have a blob and are ordered, and that versions are valid."""
-    moments = [snapshot.snapshot for snapshot in slot.snapshots]
-    if None in moments or moments != sorted(set(moments), key=lambda moment: moment or 0):
-        raise AssertionError(f"snapshots of {slot.name!r} are out of order")
-    if slot.snapshots and slot.current is None:
+def _check_states(slot: Slot) -> None:
+    """Assert that snapshots have a blob, that they and the versions are ordered, and that all states are valid."""
+    snapshots = [blob.snapshot for blob in slot.earlier if blob.snapshot is not None]
+    versions = [blob.version or Ticks(0) for blob in slot.earlier if blob.snapshot is None]
+    if slot.current is not None and slot.current.version is not None:
+        versions.append(slot.current.version)
+    if 0 in versions or any(times != sorted(set(times)) for times in (snapshots, versions)):
+        raise AssertionError(f"snapshots or versions of {slot.name!r} are out of order")
+    if snapshots and slot.current is None:
         raise AssertionError(f"snapshots of {slot.name!r} have no blob")
-    for blob in [*slot.snapshots, *([] if slot.current is None else [slot.current])]:
-        if blob.name != slot.name or (blob.snapshot is not None) is (blob is slot.current):
+    for blob in [*slot.earlier, *([] if slot.current is None else [slot.current])]:
+        if blob.name != slot.name or blob.is_current is not (blob is slot.current):
             raise AssertionError(f"{blob!r} is filed under {slot.name!r}, or among what it is not")
+        if blob is slot.current and blob.snapshot is not None:
+            raise AssertionError(f"a snapshot is in place of {slot.name!r}")
         _check_blob(blob)
 
 
@@ -138,8 +143,8 @@ def _check_blob(blob: Blob) -> None:
     if blob.kind is Kind.BLOCK and (blob.appends or blob.sealed):
         raise AssertionError(f"{blob.name!r} was appended to, though it is of blocks")
     _check_lease(blob.lease)
-    if blob.snapshot is not None and blob.lease != NO_LEASE:
-        raise AssertionError(f"a snapshot of {blob.name!r} is leased")
+    if not blob.is_current and blob.lease != NO_LEASE:
+        raise AssertionError(f"a snapshot or a previous version of {blob.name!r} is leased")
 
 
 def _check_lease(lease: Lease) -> None:

@@ -22,7 +22,7 @@ from ..http.shared_key import storage_texts
 from ..http.xml import check_children, child, element, optional, read_document, storage_error
 from . import container_api, read_api, write_api
 from .body import InvalidRangeError
-from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobAccess, BlobCall, InvalidSnapshotError
+from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobAccess, BlobCall, InvalidRevisionError
 from .container_api import lease_blob, lease_container, run_batch
 from .state import PublicAccess
 from .write_api import CopySourceError
@@ -144,7 +144,7 @@ def _write_error(call: BlobCall, error: ServiceError) -> Response:
         response.headers |= error.headers
     if response.status == 304:
         return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
-    if isinstance(error, InvalidSnapshotError):
+    if isinstance(error, InvalidRevisionError):
         del response.headers["x-ms-error-code"]
     if isinstance(error, InvalidRangeError):
         response.headers["Content-Range"] = f"bytes */{error.size}"

@@ -1,4 +1,4 @@
-"""The state of a blob: its content, its versions, and the blocks staged for it."""
+"""The state of a blob: its content and properties, and the blocks staged for it."""
 
 from __future__ import annotations
 
@@ -76,15 +76,31 @@ class CopyRecord:
     finished: Ticks
 
 
+class Revision(NamedTuple):
+    """Which state of a blob a request names: a snapshot, a version, or by default the current one."""
+
+    snapshot: Ticks | None = None
+    version: Ticks | None = None
+
+    @property
+    def time(self) -> Ticks:
+        return self.snapshot or self.version or Ticks(0)
+
+
+CURRENT: Final = Revision()
+
+
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One version of a blob; it is immutable, and a change creates a new version.
+    """One state of a blob; it is immutable, and a change creates a new one.
 
-    :param modified: when this version was created, which is unique
+    :param modified: when this state was created, which is unique
     :param blocks: the committed blocks of a block blob; none if it was written as a whole
     :param appends: the number of blocks of an append blob
-    :param lease: the lease on it, which may change without a new version
+    :param lease: the lease on it, which may change without a new ETag
     :param snapshot: when a snapshot was taken; None for the blob itself
+    :param version: the id of its version; None if the account kept no versions when it was written
+    :param is_current: whether it is neither a snapshot nor a previous version
     """
 
     name: str
@@ -103,11 +119,21 @@ class Blob:
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     sealed: bool = False
     snapshot: Ticks | None = None
+    version: Ticks | None = None
+    is_current: bool = True
 
     @property
     def etag(self) -> str:
-        """The ETag of this version: its timestamp in hexadecimal."""
+        """The ETag of this state: its timestamp in hexadecimal."""
         return etag_of(self.modified)
+
+    @property
+    def revision(self) -> Revision:
+        return Revision(version=self.version) if self.snapshot is None else Revision(self.snapshot)
+
+    def as_previous(self) -> Blob:
+        """Return the previous version that a write or a deletion makes of the current one."""
+        return replace(self, version=self.version or self.modified, lease=NO_LEASE, is_current=False)
 
     def check_online(self) -> None:
         """Reject operations that an archived blob does not allow."""
@@ -134,7 +160,7 @@ class Draft:
 
 
 def etag_of(modified: Ticks) -> str:
-    """Return the ETag of a version of a blob or a container.
+    """Return the ETag of a state of a blob or a container.
 
     >>> etag_of(Ticks.parse("2014-08-22T00:50:32Z"))
     '"0x8D18BBA35DFFC00"'

@@ -18,6 +18,7 @@ from ..http.message import Request
 from ..http.permissions import Need, Owner, Permit, check_letters, on_object
 from ..http.supported import BLOB_SUPPORT
 from ..resources import invalid_parameter
+from .blob import Revision
 from .containers import Containers
 from .service import Blobs
 
@@ -87,8 +88,8 @@ def locate(url: str, account: str) -> Target:
     return Target(address, kind_of(_OF_BLOB, query), container, blob)
 
 
-class InvalidSnapshotError(ServiceError):
-    """A snapshot that is not a time; the service does not repeat the code of this error in a header."""
+class InvalidRevisionError(ServiceError):
+    """A snapshot or version that is not a time; the service does not repeat the code of this error in a header."""
 
 
 class BlobCall(Call[Blobs]):
@@ -128,13 +129,19 @@ class BlobCall(Call[Blobs]):
         return self.target.resource, self.target.item
 
     @property
-    def snapshot(self) -> Ticks | None:
-        """The time of the snapshot; None for the blob itself."""
-        text = self.address.query.get("snapshot")
+    def revision(self) -> Revision:
+        """The snapshot or the version that the URL names; else the current blob."""
+        revision = Revision(self._time("snapshot"), self._time("versionid"))
+        if None not in revision:
+            raise ServiceError(errors.MUTUALLY_EXCLUSIVE_PARAMETERS)
+        return revision
+
+    def _time(self, name: str) -> Ticks | None:
+        text = self.address.query.get(name)
         try:
             return None if text is None else Ticks.parse(text)
         except ValueError as error:
-            raise InvalidSnapshotError(invalid_parameter("snapshot", text).error_message) from error
+            raise InvalidRevisionError(invalid_parameter(name, text).error_message) from error
 
     def allow(self, need: Need) -> None:
         """Check that the sender may execute an operation on this container, or on this blob in it."""
@@ -165,6 +172,7 @@ ADD: Final = on_object("w", "a")
 SNAPSHOT: Final = on_object("w", "c")
 BREAK_LEASE: Final = on_object("w", "d")
 DELETE: Final = on_object("d")
+DELETE_VERSION: Final = on_object("x")
 TAGS: Final = on_object("t")
 
 
@@ -175,13 +183,15 @@ _OVERRIDES: Final = {
     "rscl": "Content-Language",
     "rsct": "Content-Type",
 }
+_REVISIONS: Final = {"bs": "snapshot", "bv": "versionid"}
+"""The kinds of signatures of an earlier state of a blob, and the option of the URL that names it."""
 _SNAPSHOT_VERSION: Final = "2018-11-09"
 """The first version that signs the kind of resource and the snapshot."""
 
 
 @dataclass(frozen=True)
 class BlobPermit(Permit):
-    """The permissions of a SAS of a container, a blob or a snapshot.
+    """The permissions of a SAS of a container, a blob, a snapshot or a version.
 
     :param resource: the container's name, or container and blob
     :param letters: its permissions, including those of its stored policy
@@ -207,13 +217,13 @@ class BlobAccess(SharedAccess):
     def resource(self, call: AnyCall) -> str:
         """Return the container or the blob of the request, since the signature does not name one.
 
-        A SAS of a snapshot covers only the snapshot, and one of a blob no snapshots.
+        A SAS of a snapshot or a version covers only that, and one of a blob neither.
         """
         query = call.address.query
-        kind, is_snapshot = query.get("sr"), "snapshot" in query
-        if kind == "c":
+        if query.get("sr") == "c":
             return call.resource
-        if kind == ("bs" if is_snapshot else "b") and call.target.item:
+        kind = next((kind for kind, name in _REVISIONS.items() if name in query), "b")
+        if query.get("sr") == kind and call.target.item:
             return f"{call.resource}/{call.target.item}"
         return ""
 
@@ -225,7 +235,7 @@ class BlobAccess(SharedAccess):
         """Return the names of what a signature signs after the resource, which depends on its version."""
         version, names = query.get("sv", ""), [*self.fields]
         if version >= _SNAPSHOT_VERSION:
-            names += ["sr", "snapshot" if query.get("sr") == "bs" else ""]
+            names += ["sr", _REVISIONS.get(query.get("sr", ""), "")]
         if version >= ENCRYPTION_SCOPE_VERSION:
             names += ["ses"]
         return [*names, *_OVERRIDES]

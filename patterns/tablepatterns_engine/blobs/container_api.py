@@ -30,6 +30,7 @@ from .call import (
     BlobCall,
 )
 from .headers import (
+    etag_headers,
     guid,
     lease_headers,
     number,
@@ -40,7 +41,6 @@ from .headers import (
     read_marker,
     read_terms,
     required,
-    version_headers,
     write_marker,
 )
 from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
@@ -68,7 +68,7 @@ def list_containers(call: BlobCall) -> Response:
 def create_container(call: BlobCall) -> Response:
     call.begin("CreateContainer", CREATE_CONTAINER)
     metadata, access = read_metadata(call.request), _read_access(call.request.headers)
-    return Response(201, version_headers(call.containers.create(call.resource, metadata, access)))
+    return Response(201, etag_headers(call.containers.create(call.resource, metadata, access)))
 
 
 def delete_container(call: BlobCall) -> Response:
@@ -81,7 +81,7 @@ def get_properties(call: BlobCall) -> Response:
     call.begin("GetContainerProperties", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
     headers = {
-        **version_headers(container),
+        **etag_headers(container),
         **metadata_headers(container.metadata),
         **lease_headers(container.lease, call.now),
         **_public(container),
@@ -98,21 +98,19 @@ def get_properties(call: BlobCall) -> Response:
 def get_metadata(call: BlobCall) -> Response:
     call.begin("GetContainerMetadata", READ_CONTAINER)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    return Response(200, {**version_headers(container), **metadata_headers(container.metadata)})
+    return Response(200, {**etag_headers(container), **metadata_headers(container.metadata)})
 
 
 def set_metadata(call: BlobCall) -> Response:
     call.begin("SetContainerMetadata", WRITE_CONTAINER)
     terms = read_container_terms(call.request.headers)
-    return Response(
-        200, version_headers(call.containers.set_metadata(call.resource, read_metadata(call.request), terms))
-    )
+    return Response(200, etag_headers(call.containers.set_metadata(call.resource, read_metadata(call.request), terms)))
 
 
 def get_access(call: BlobCall) -> Response:
     call.begin("GetContainerACL", OWNER_ONLY)
     container = call.containers.get(call.resource, read_lease(call.request.headers))
-    headers = {**version_headers(container), **_public(container), **XML}
+    headers = {**etag_headers(container), **_public(container), **XML}
     return Response(200, headers, write_policies(container.policies))
 
 
@@ -121,7 +119,7 @@ def set_access(call: BlobCall) -> Response:
     headers = call.request.headers
     policies, access = read_policies(call.request.body), _read_access(headers)
     return Response(
-        200, version_headers(call.containers.set_access(call.resource, access, policies, read_container_terms(headers)))
+        200, etag_headers(call.containers.set_access(call.resource, access, policies, read_container_terms(headers)))
     )
 
 
@@ -145,7 +143,7 @@ def lease_blob(call: BlobCall) -> Response:
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
     blob, now = call.state.lease(*call.place, action, read_terms(call.request.headers, lease=None))
-    return _answer(name, version_headers(blob), blob.lease, now)
+    return _answer(name, etag_headers(blob), blob.lease, now)
 
 
 def lease_container(call: BlobCall) -> Response:
@@ -153,7 +151,7 @@ def lease_container(call: BlobCall) -> Response:
     call.begin(f"{name.capitalize()}ContainerLease", BREAK_CONTAINER_LEASE if name == "break" else WRITE_CONTAINER)
     terms = read_container_terms(call.request.headers, lease=None)
     container, now = call.containers.lease(call.resource, action, terms)
-    return _answer(name, version_headers(container), container.lease, now)
+    return _answer(name, etag_headers(container), container.lease, now)
 
 
 def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Response:

@@ -15,7 +15,7 @@ from tablepatterns.edm import Ticks
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError
-from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, write_token
+from ..http.headers import http_date, metadata_headers, parse_flag, parse_number, read_token, seven_digits, write_token
 from ..resources import NOT_IN_HEADERS
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, Terms, Versioned, parse_tag_condition
@@ -164,8 +164,8 @@ def base64(digest: bytes) -> str:
     return b64encode(digest).decode()
 
 
-def version_headers(version: Versioned) -> dict[str, str]:
-    return {"ETag": version.etag, "Last-Modified": http_date(version.modified)}
+def etag_headers(resource: Versioned) -> dict[str, str]:
+    return {"ETag": resource.etag, "Last-Modified": http_date(resource.modified)}
 
 
 def lease_headers(lease: Lease, now: Ticks) -> dict[str, str]:
@@ -180,16 +180,20 @@ def duration_of(lease: Lease) -> str:
     return "infinite" if lease.duration == INFINITE else "fixed"
 
 
+def version_headers(blob: Blob) -> dict[str, str]:
+    return {} if blob.version is None else {"x-ms-version-id": seven_digits(blob.version)}
+
+
 def written_headers(blob: Blob) -> dict[str, str]:
-    return {**version_headers(blob), "x-ms-request-server-encrypted": "true"}
+    return {**etag_headers(blob), "x-ms-request-server-encrypted": "true", **version_headers(blob)}
 
 
-def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
+def read_headers(blob: Blob) -> dict[str, str]:
     headers = {
-        **version_headers(blob),
+        **etag_headers(blob),
         **write_content_headers(blob.headers),
         **metadata_headers(blob.metadata),
-        **(lease_headers(blob.lease, now) if blob.snapshot is None else {}),
+        **(version_headers(blob) if blob.snapshot is None else {}),
         "x-ms-creation-time": http_date(blob.created),
         "x-ms-blob-type": blob.kind.value,
         "x-ms-server-encrypted": "true",
@@ -203,6 +207,8 @@ def read_headers(blob: Blob, now: Ticks) -> dict[str, str]:
         headers["x-ms-blob-committed-block-count"] = str(blob.appends)
     if blob.sealed:
         headers["x-ms-blob-sealed"] = "true"
+    if blob.version is not None and blob.is_current:
+        headers["x-ms-is-current-version"] = "true"
     return headers
 
 

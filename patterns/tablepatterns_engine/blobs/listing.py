@@ -31,7 +31,13 @@ class Uncommitted(str):
     __slots__ = ()
 
 
-Item: TypeAlias = Blob | Prefix | Uncommitted
+class VersionsOnly(NamedTuple):
+    """A deleted blob that has versions: the newest one."""
+
+    blob: Blob
+
+
+Item: TypeAlias = Blob | Prefix | Uncommitted | VersionsOnly
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class ListBlobsQuery:
 
     :param delimiter: names that contain it after the prefix are grouped
     :param start: where the page starts: `next` of the previous page
+    :param versions: whether previous versions are listed
+    :param versions_only: whether deleted blobs that have versions are listed
     :param uncommitted: whether names with only uncommitted blocks are listed
     """
 
@@ -48,6 +56,8 @@ class ListBlobsQuery:
     start: Mark = ("", 0)
     limit: int = MAX_PAGE_BLOBS
     snapshots: bool = False
+    versions: bool = False
+    versions_only: bool = False
     uncommitted: bool = False
 
 
@@ -84,7 +94,7 @@ def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterato
     while lower is not None:
         first, lower = lower, None
         for slot in slots.walk(first, beyond(query.prefix)):
-            entries = list(_versions(slot, query, now, moment if slot.name == name else 0))
+            entries = list(_states(slot, query, now, moment if slot.name == name else 0))
             group = _group(slot.name, query)
             if entries and group is not None:
                 lower = beyond(group)
@@ -93,14 +103,17 @@ def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterato
             yield from entries
 
 
-def _versions(slot: Slot, query: ListBlobsQuery, now: Ticks, moment: int) -> Iterator[tuple[Item, Mark]]:
-    """Yield the versions of a name, starting at a snapshot."""
-    if query.snapshots:
-        for blob in slot.snapshots:
-            if blob.snapshot is not None and blob.snapshot >= moment:
-                yield blob, (slot.name, blob.snapshot + 1)
+def _states(slot: Slot, query: ListBlobsQuery, now: Ticks, moment: int) -> Iterator[tuple[Item, Mark]]:
+    """Yield the states of a name, starting at a snapshot or a version."""
+    for blob in slot.earlier:
+        time = blob.revision.time
+        if time >= moment and (query.versions if blob.snapshot is None else query.snapshots):
+            yield blob, (slot.name, time + 1)
+    versions = [blob for blob in slot.earlier if blob.snapshot is None]
     if slot.current is not None:
         yield slot.current, (after(slot.name), 0)
+    elif versions and query.versions_only and not query.versions:
+        yield VersionsOnly(versions[-1]), (after(slot.name), 0)
     elif query.uncommitted and slot.staged(now):
         yield Uncommitted(slot.name), (after(slot.name), 0)
 

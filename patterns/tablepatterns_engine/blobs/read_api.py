@@ -15,19 +15,20 @@ from ..http.message import Response
 from ..http.xml import XML, write_document
 from ..resources import invalid_parameter
 from ..versions import FIRST_WITH_BOTH_CHECKSUMS
-from .blob import Blob
+from .blob import CURRENT, Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall, BlobPermit
 from .headers import (
     BLOB_PREFIX,
     base64,
+    etag_headers,
     flag,
     invalid,
+    lease_headers,
     read_headers,
     read_marker,
     read_terms,
     tier_headers,
-    version_headers,
     write_marker,
 )
 from .listing import ListBlobsQuery
@@ -49,10 +50,10 @@ def get_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     span = read_range(headers)
     _check_range(headers, span)
-    blob = call.state.get(*call.place, read_terms(headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(headers), call.revision)
     blob.check_online()
     call.notes.examined = call.notes.returned = 1
-    answer = read_headers(blob, call.now)
+    answer = read_headers(blob) | _lease(call, blob)
     if call.version >= FIRST_WITH_BOTH_CHECKSUMS:
         answer |= tier_headers(blob)
     if span is None:
@@ -70,22 +71,22 @@ def get_blob(call: BlobCall) -> Response:
 
 def get_properties(call: BlobCall) -> Response:
     call.begin("GetBlobProperties", READ)
-    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.revision)
     call.notes.examined = call.notes.returned = 1
-    headers = read_headers(blob, call.now) | tier_headers(blob) | _md5(blob, "Content-MD5") | _overrides(call)
-    return Response(200, {**headers, "Content-Length": str(len(blob.content))})
+    headers = read_headers(blob) | _lease(call, blob) | tier_headers(blob) | _md5(blob, "Content-MD5")
+    return Response(200, {**headers, **_overrides(call), "Content-Length": str(len(blob.content))})
 
 
 def get_metadata(call: BlobCall) -> Response:
     call.begin("GetBlobMetadata", READ)
-    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.revision)
     call.notes.examined = call.notes.returned = 1
-    return Response(200, {**version_headers(blob), **metadata_headers(blob.metadata)})
+    return Response(200, {**etag_headers(blob), **metadata_headers(blob.metadata)})
 
 
 def get_tags(call: BlobCall) -> Response:
     call.begin("GetBlobTags", TAGS)
-    blob = call.state.get(*call.place, read_terms(call.request.headers, BLOB_PREFIX), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers, BLOB_PREFIX), call.revision)
     return Response(200, {**XML}, write_document(tags_element(blob.tags)))
 
 
@@ -94,10 +95,10 @@ def get_block_list(call: BlobCall) -> Response:
     list_type = call.address.query.get("blocklisttype", "committed").lower()
     if list_type not in _BLOCK_LISTS:
         raise invalid_parameter("blocklisttype", list_type)
-    blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
+    blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.revision)
     headers = {**XML}
     if blocks.blob is not None:
-        headers |= version_headers(blocks.blob)
+        headers |= etag_headers(blocks.blob)
         headers["x-ms-blob-content-length"] = str(len(blocks.blob.content))
     return Response(200, headers, write_block_list(blocks, list_type))
 
@@ -121,7 +122,10 @@ def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
         delimiter=delimiter,
         start=max(read_marker(query.get("marker", "")), (query.get("startFrom", ""), 0)),
         limit=read_number(query, "maxresults", MAX_PAGE_BLOBS),
-        snapshots="snapshots" in include,
+        # A list of versions has no snapshots
+        snapshots="snapshots" in include and "versions" not in include,
+        versions="versions" in include,
+        versions_only="deletedwithversions" in include,
         uncommitted="uncommittedblobs" in include,
     )
 
@@ -135,6 +139,11 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 def _overrides(call: BlobCall) -> dict[str, str]:
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
+
+
+def _lease(call: BlobCall, blob: Blob) -> dict[str, str]:
+    """Return the lease of a blob; even the current version has none if the URL names it by its id."""
+    return lease_headers(blob.lease, call.now) if call.revision == CURRENT else {}
 
 
 def _md5(blob: Blob, name: str) -> dict[str, str]:

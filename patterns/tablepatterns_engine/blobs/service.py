@@ -16,6 +16,7 @@ from ..content import Content
 from ..errors import ErrorMessage, ServiceError
 from ..resources import AccessPolicy, Settings, checked_metadata
 from .blob import (
+    CURRENT,
     Blob,
     Block,
     BlockList,
@@ -23,6 +24,7 @@ from .blob import (
     CopyRecord,
     Draft,
     Kind,
+    Revision,
     Tier,
     Where,
     check_blob_name,
@@ -44,11 +46,11 @@ _NO_DRAFT: Final = Draft()
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """What to copy, and its address, which is stored with the copy; without a snapshot, the blob itself."""
+    """What to copy, and its address, which is stored with the copy."""
 
     container: str
     name: str
-    snapshot: Ticks | None = None
+    revision: Revision = CURRENT
     url: str = ""
     terms: Terms = NO_TERMS
 
@@ -56,35 +58,38 @@ class CopySource:
 class Blobs(Settings):
     """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
-    Returned versions do not change: a download continues even if the blob is overwritten.
+    Returned blobs do not change: a download continues even if the blob is overwritten.
+
+    :ivar keeps_versions: whether each write of a blob creates a version, other than an append and a change of headers
     """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
+        self.keeps_versions = False
         self.containers = Containers(clock, self._lock)
 
     # -- Reading
 
-    def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
-        """Return a blob, or a snapshot of it; before reading its content, call `Blob.check_online`."""
+    def get(self, container: str, name: str, terms: Terms = NO_TERMS, revision: Revision = CURRENT) -> Blob:
+        """Return a blob, or an earlier state of it; before reading its content, call `Blob.check_online`."""
         with self._lock:
-            blob = self._slot(container, name).version(snapshot)
+            blob = self._slot(container, name).find(revision)
             check_read(terms, blob)
             blob.lease.check_read(terms.lease, self._clock.now(), "blob")
         return blob
 
-    def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
+    def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, revision: Revision = CURRENT) -> BlockList:
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
-            if slot.current is None and staged and snapshot is None:
+            if slot.current is None and staged and revision == CURRENT:
                 check_write(terms, None)
                 return BlockList(None, (), staged)
-            blob = slot.version(snapshot)
+            blob = slot.find(revision)
             check_read(terms, blob)
             blob.lease.check_read(terms.lease, now, "blob")
         _check_kind(blob, Kind.BLOCK)
-        return BlockList(blob, blob.blocks, () if snapshot else staged)
+        return BlockList(blob, blob.blocks, staged if blob.is_current else ())
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
         with self._lock:
@@ -156,7 +161,7 @@ class Blobs(Settings):
     def source(self, source: CopySource, *, rehydrates: bool = False) -> Blob:
         """Return the blob to copy, which may be archived only if the copy `rehydrates` it."""
         with self._lock:
-            origin = self._slot(source.container, source.name).version(source.snapshot)
+            origin = self._slot(source.container, source.name).find(source.revision)
             origin.lease.check_read(source.terms.lease, self._clock.now(), "blob")
         check_write(source.terms, origin, errors.SOURCE_CONDITION_NOT_MET)
         if not rehydrates:
@@ -195,7 +200,7 @@ class Blobs(Settings):
         return self._change(container, name, terms, lambda blob: _appended(blob, content, position, max_size))
 
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
-        """Seal an append blob; a sealed one keeps its version."""
+        """Seal an append blob; a sealed one keeps its ETag."""
         with self._lock:
             slot, blob = self._writable(container, name, terms)
             _check_position(blob, position)
@@ -209,25 +214,29 @@ class Blobs(Settings):
 
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
         checked = checked_metadata(metadata)
-        return self._change(container, name, terms, lambda blob: replace(blob, metadata=checked))
+        return self._change(
+            container, name, terms, lambda blob: replace(blob, metadata=checked, version=self._new_version())
+        )
 
-    def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
-        """Replace the tags of a blob without a new version."""
+    def set_tags(
+        self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS, revision: Revision = CURRENT
+    ) -> None:
+        """Replace the tags of a blob or a version without a new ETag."""
         checked = checked_tags(tags)
         with self._lock:
-            slot, blob = self._writable(container, name, terms)
-            slot.current = replace(blob, tags=checked)
+            slot, blob = self._writable(container, name, terms, revision)
+            slot.replace(blob, replace(blob, tags=checked))
 
     def set_tier(
-        self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, snapshot: Ticks | None = None
+        self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, revision: Revision = CURRENT
     ) -> Blob:
-        """Move a block blob or a snapshot to another tier without a new version; return the previous tier.
+        """Move a block blob or an earlier state to another tier without a new ETag; return the state before.
 
         An archived blob is rehydrated immediately; on the service this takes hours.
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
-            blob = slot.version(snapshot)
+            blob = slot.find(revision)
             check_write(terms, blob)
             _check_kind(blob, Kind.BLOCK)
             blob.lease.check_read(terms.lease, now, "blob")
@@ -238,7 +247,7 @@ class Blobs(Settings):
         """Execute an action on the lease of a blob; return the blob with the lease, and the time of the action."""
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
-            blob = slot.existing()
+            blob = slot.find()
             check_write(terms, blob)
             slot.current = leased = replace(blob, lease=action.on(blob.lease, now, "blob"))
             return leased, now
@@ -246,18 +255,24 @@ class Blobs(Settings):
     def snapshot(
         self, container: str, name: str, metadata: Mapping[str, str] | None = None, terms: Terms = NO_TERMS
     ) -> Blob:
-        """Take a snapshot; with metadata other than the blob's, it is a new version."""
+        """Take a snapshot, which has a new ETag if its metadata is not the blob's.
+
+        If the account keeps versions, this creates one, whose id the result has.
+        """
         new_metadata = None if metadata is None else checked_metadata(metadata)
         with self._lock:
             slot = self._slot(container, name)
-            blob = slot.existing()
+            blob = slot.find()
             check_write(terms, blob)
             blob.lease.check_read(terms.lease, self._clock.now(), "blob")
             blob.check_online()
-            snapshot_blob = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE)
+            snapshot_blob = replace(blob, snapshot=self._clock.stamp(), lease=NO_LEASE, is_current=False)
             if new_metadata is not None:
                 snapshot_blob = replace(snapshot_blob, metadata=new_metadata, modified=self._clock.stamp())
-            slot.snapshots.append(snapshot_blob)
+            snapshot_blob = replace(snapshot_blob, version=self._new_version())
+            slot.earlier.append(snapshot_blob)
+            if snapshot_blob.version is not None:
+                slot.write(replace(blob, version=snapshot_blob.version))
         return snapshot_blob
 
     # -- Deleting
@@ -268,28 +283,32 @@ class Blobs(Settings):
         name: str,
         terms: Terms = NO_TERMS,
         *,
-        snapshot: Ticks | None = None,
+        revision: Revision = CURRENT,
         snapshots: Snapshots | None = None,
-    ) -> None:
-        """Delete a blob, a snapshot, or uncommitted blocks."""
+    ) -> bool:
+        """Delete a blob, an earlier state, or uncommitted blocks; return whether it is gone for good."""
         with self._lock:
-            home = self.containers.find(container)
-            slot = self._slot(container, name)
-            if slot.current is not None:
-                version = slot.version(snapshot)
-                check_write(terms, version)
-                check_tier(terms, version.tier_changed or version.created)
-                version.lease.check_write(terms.lease, self._clock.now(), "blob")
-                slot.remove(version, snapshots)
-            if slot.current is None:
-                del home.slots[name]
+            slot, now, is_permanent = self._slot(container, name), self._clock.now(), not self.keeps_versions
+            if slot.current is None and slot.staged(now) and revision == CURRENT:
+                slot.discard_staged()
+            else:
+                blob = slot.find(revision)
+                if blob.is_current and revision != CURRENT:
+                    raise ServiceError(errors.CURRENT_VERSION_NOT_DELETED)
+                check_write(terms, blob)
+                check_tier(terms, blob.tier_changed or blob.created)
+                blob.lease.check_write(terms.lease, now, "blob")
+                is_permanent = slot.remove(blob, snapshots, keeps_versions=self.keeps_versions)
+            if slot.current is None and not slot.earlier:
+                del self.containers.find(container).slots[name]
+        return is_permanent
 
     # -- Access policies
 
     def get_policies(self, container: str) -> Sequence[AccessPolicy]:
         return self.containers.get(container).policies
 
-    # -- The two ways to a new version
+    # -- The two ways to a new state
 
     def _create(
         self,
@@ -310,8 +329,10 @@ class Blobs(Settings):
                     terms = replace(terms, none_match=None)
             check_create(terms, before, unmet)
             lease.check_write(terms.lease, now, "blob")
-            blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
-            slot.commit(blob)
+            blob = make(slot, self._clock.stamp())
+            blob = replace(blob, lease=lease.after_write(now), version=blob.modified if self.keeps_versions else None)
+            slot.write(blob)
+            slot.discard_staged()
             home.slots[name] = slot
         return blob
 
@@ -320,13 +341,21 @@ class Blobs(Settings):
             slot, before = self._writable(container, name, terms)
             before.check_online()
             lease = before.lease.after_write(self._clock.now())
-            slot.current = after = replace(change(before), modified=self._clock.stamp(), lease=lease)
+            after = replace(change(before), modified=self._clock.stamp(), lease=lease)
+            if after.version == before.version:
+                slot.current = after
+            else:
+                slot.write(after)
         return after
 
-    def _writable(self, container: str, name: str, terms: Terms) -> tuple[Slot, Blob]:
+    def _new_version(self) -> Ticks | None:
+        """Return the id of a new version; None if the account keeps none."""
+        return self._clock.stamp() if self.keeps_versions else None
+
+    def _writable(self, container: str, name: str, terms: Terms, revision: Revision = CURRENT) -> tuple[Slot, Blob]:
         """Return a blob that a request may change by its conditions and its lease."""
         slot = self._slot(container, name)
-        blob = slot.existing()
+        blob = slot.find(revision)
         check_write(terms, blob)
         blob.lease.check_write(terms.lease, self._clock.now(), "blob")
         return slot, blob
@@ -339,12 +368,12 @@ class Blobs(Settings):
     def _slot(self, container: str, name: str) -> Slot:
         """Return the slot of a name, which must not be empty."""
         slot = self.containers.find(container).slots.get(name)
-        if slot is None or (slot.current is None and not slot.staged(self._clock.now())):
+        if slot is None or not (slot.current or slot.earlier or slot.staged(self._clock.now())):
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot
 
 
-# -- The next version of a blob
+# -- The next state of a blob
 
 
 def _written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
@@ -398,7 +427,7 @@ def _check_kind(blob: Blob, kind: Kind) -> None:
 
 
 def _going_on(blob: Blob, before: Blob | None) -> Blob:
-    """Return the blob with the creation time of the previous version, and its tier unless another one is given."""
+    """Return the blob with the creation time of the one before, and its tier unless another one is given."""
     if before is None:
         return blob
     if blob.tier is None:

@@ -1,4 +1,4 @@
-"""The state of a container: its properties, and under each name a blob, its snapshots and its staged blocks."""
+"""The state of a container: its properties, and under each name a blob, its earlier states and its staged blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..clock import SECOND
 from ..collections import OrderedMap
 from ..errors import ServiceError
 from ..resources import AccessPolicy
-from .blob import Blob, Block, etag_of
+from .blob import CURRENT, Blob, Block, Revision, etag_of
 from .leases import NO_LEASE, Lease
 
 ENCRYPTION_SCOPE: Final = "$account-encryption-key"
@@ -37,7 +37,7 @@ class PublicAccess(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerProperties:
-    """One version of the properties of a container; changes of its blobs or of its lease make no new one."""
+    """One state of the properties of a container; changes of its blobs or of its lease make no new one."""
 
     name: str
     modified: Ticks
@@ -57,28 +57,27 @@ class ContainerProperties:
 
 
 class Slot:
-    """Everything under one name of a container; `current` is None until something is committed."""
+    """Everything under one name of a container.
 
-    __slots__ = ("_staged", "_staged_at", "current", "name", "snapshots")
+    :ivar current: the blob; None until something is committed, and after a deletion
+    :ivar earlier: its snapshots and previous versions, each from the oldest to the newest
+    """
+
+    __slots__ = ("_staged", "_staged_at", "current", "earlier", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.current: Blob | None = None
-        self.snapshots: list[Blob] = []
+        self.earlier: list[Blob] = []
         self._staged: dict[str, Block] = {}
         self._staged_at = Ticks(0)
 
-    def existing(self) -> Blob:
-        if self.current is None:
-            raise ServiceError(errors.BLOB_NOT_FOUND)
-        return self.current
-
-    def version(self, snapshot: Ticks | None) -> Blob:
-        if snapshot is None:
-            return self.existing()
-        for taken in self.snapshots:
-            if taken.snapshot == snapshot:
-                return taken
+    def find(self, revision: Revision = CURRENT) -> Blob:
+        if self.current is not None and revision in (CURRENT, self.current.revision):
+            return self.current
+        for blob in self.earlier:
+            if blob.revision == revision:
+                return blob
         raise ServiceError(errors.BLOB_NOT_FOUND)
 
     def staged(self, now: Ticks) -> Mapping[str, Block]:
@@ -97,28 +96,43 @@ class Slot:
         self._staged = {**staged, block.id: block}
         self._staged_at = now
 
-    def commit(self, blob: Blob) -> None:
-        """Replace the blob, and discard the uncommitted blocks."""
-        self.current = blob
+    def discard_staged(self) -> None:
         self._staged = {}
 
+    def write(self, blob: Blob) -> None:
+        """Replace the current blob, which becomes a previous version if either of them is a version."""
+        before = self.current
+        if before is not None and (blob.version or before.version):
+            self.earlier.append(before.as_previous())
+        self.current = blob
+
     def replace(self, before: Blob, after: Blob) -> None:
-        if before.snapshot is None:
+        """Replace a state of the blob without a new version."""
+        if before.is_current:
             self.current = after
         else:
-            self.snapshots[self.snapshots.index(before)] = after
+            self.earlier[self.earlier.index(before)] = after
 
-    def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
-        """Remove a snapshot, or the blob with or without its snapshots."""
-        if version.snapshot is not None:
-            self.snapshots.remove(version)
-            return
-        if self.snapshots and snapshots is None:
+    def remove(self, blob: Blob, snapshots: Snapshots | None, *, keeps_versions: bool) -> bool:
+        """Remove an earlier state, or the blob with or without its snapshots; return whether it is gone for good.
+
+        With `keeps_versions`, or if it is a version, the blob becomes a previous version.
+        """
+        if not blob.is_current:
+            self.earlier.remove(blob)
+            return True
+        versions = [earlier for earlier in self.earlier if earlier.snapshot is None]
+        if len(versions) < len(self.earlier) and snapshots is None:
             raise ServiceError(errors.SNAPSHOTS_PRESENT)
-        self.snapshots.clear()
-        if snapshots != "only":
-            self.current = None
-            self._staged = {}
+        self.earlier = versions
+        if snapshots == "only":
+            return True
+        keeps_versions = keeps_versions or blob.version is not None
+        if keeps_versions:
+            self.earlier.append(blob.as_previous())
+        self.current = None
+        self.discard_staged()
+        return not keeps_versions
 
 
 class Container:

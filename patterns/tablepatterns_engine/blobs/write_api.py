@@ -16,12 +16,13 @@ from ..http.message import Request, Response
 from ..resources import invalid_parameter
 from .blob import Blob, ContentHeaders, Draft, Kind, Tier
 from .body import Payload, check_md5, checksum_headers, md5_headers, md5_of, parse_range, read_copied, read_payload
-from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
+from .call import ADD, CREATE, DELETE, DELETE_VERSION, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .headers import (
     BLOB_PREFIX,
     SOURCE_PREFIX,
     base64,
     count,
+    etag_headers,
     flag,
     invalid,
     parse_guid,
@@ -103,7 +104,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
         raise invalid(SOURCE, headers[SOURCE])
     url = _SIGNATURE.sub("", headers[SOURCE])
     terms = read_terms(headers, SOURCE_PREFIX, f"{SOURCE_PREFIX}lease-id")
-    return CopySource(*source.place, source.snapshot, url, terms)
+    return CopySource(*source.place, source.revision, url, terms)
 
 
 def read_source(call: BlobCall, source: CopySource) -> Blob:
@@ -185,14 +186,15 @@ def append_block(call: BlobCall) -> Response:
     # An append from another blob is confirmed with its MD5 in every version
     is_copy = copies(call) and not payload.checksum
     response_headers |= md5_headers(payload.content) if is_copy else payload.headers(call.version)
-    return Response(201, {**written_headers(blob), **response_headers})
+    # An append changes the current version
+    return Response(201, {**etag_headers(blob), **_ENCRYPTED, **response_headers})
 
 
 def seal(call: BlobCall) -> Response:
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
     blob = call.state.seal(*call.place, read_terms(headers), position=count(headers, _POSITION))
-    return Response(200, {**version_headers(blob), "x-ms-blob-sealed": "true"})
+    return Response(200, {**etag_headers(blob), "x-ms-blob-sealed": "true"})
 
 
 def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
@@ -243,7 +245,7 @@ _PRIORITY: Final = "x-ms-rehydrate-priority"
 _PRIORITIES: Final = ("Standard", "High")
 """Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
-_ROOT_ONLY: Final = "This operation is only allowed on the root blob. Snapshot should not be provided."
+_ROOT_ONLY: Final = "This operation is only allowed on the root blob. %s should not be provided."
 _SNAPSHOT_WORDS: Final[Mapping[str, Snapshots]] = {"include": "include", "only": "only"}
 _NO_HEADERS: Final = ContentHeaders(content_type="")
 
@@ -253,7 +255,7 @@ def set_headers(call: BlobCall) -> Response:
     headers = call.request.headers
     content_headers = read_content_headers(headers, default=_NO_HEADERS)
     blob = call.state.set_headers(*call.place, content_headers, read_terms(headers))
-    return Response(200, version_headers(blob))
+    return Response(200, etag_headers(blob))
 
 
 def set_metadata(call: BlobCall) -> Response:
@@ -265,7 +267,7 @@ def set_metadata(call: BlobCall) -> Response:
 def set_tags(call: BlobCall) -> Response:
     call.begin("SetBlobTags", TAGS)
     tags = read_tags(bytes(read_payload(call.request).content))
-    call.state.set_tags(*call.place, tags, read_terms(call.request.headers, BLOB_PREFIX))
+    call.state.set_tags(*call.place, tags, read_terms(call.request.headers, BLOB_PREFIX), call.revision)
     return Response(204, {})
 
 
@@ -274,7 +276,7 @@ def set_tier(call: BlobCall) -> Response:
     headers = call.request.headers
     tier = required(headers, _TIER, Tier)
     read_header(headers, _PRIORITY, _PRIORITIES.index)
-    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
+    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.revision)
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
 
 
@@ -284,20 +286,23 @@ def take_snapshot(call: BlobCall) -> Response:
     taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
     # The service says whether it has encrypted metadata with the request
     encrypted = {"x-ms-request-server-encrypted": "true" if metadata else "false"}
-    headers = {**version_headers(taken), **encrypted}
+    headers = {**etag_headers(taken), **encrypted, **version_headers(taken)}
     if taken.snapshot is not None:
         headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
     return Response(201, headers)
 
 
 def delete_blob(call: BlobCall) -> Response:
-    call.begin("DeleteBlob", DELETE)
-    headers, snapshot = call.request.headers, call.snapshot
+    headers, query = call.request.headers, call.address.query
+    call.begin("DeleteBlob", DELETE_VERSION if "versionid" in query else DELETE)
+    revision = call.revision
     snapshots: Snapshots | None = read_header(headers, _SNAPSHOTS, _SNAPSHOT_WORDS.__getitem__)
-    if snapshots and snapshot:
-        raise invalid_parameter("snapshot", call.address.query["snapshot"], _ROOT_ONLY)
-    call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=snapshots)
-    return Response(202, {"x-ms-delete-type-permanent": "true"})
+    for name, text in (("snapshot", "Snapshot"), ("versionid", "Version id")):
+        if snapshots and name in query:
+            raise invalid_parameter(name, query[name], _ROOT_ONLY % text)
+    terms = read_deletion_terms(headers)
+    is_permanent = call.state.delete(*call.place, terms, revision=revision, snapshots=snapshots)
+    return Response(202, {"x-ms-delete-type-permanent": str(is_permanent).lower()})
 
 
 def put(call: BlobCall) -> Response:
@@ -318,7 +323,7 @@ def copy_blob(call: BlobCall) -> Response:
     blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
     )
-    response_headers = version_headers(blob)
+    response_headers = etag_headers(blob) | version_headers(blob)
     if blob.copy is not None:
         response_headers |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
     return Response(202, response_headers | (checksum_headers(blob.content, call.version) if is_sync else {}))

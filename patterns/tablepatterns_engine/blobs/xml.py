@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 from typing import Final
 from urllib.parse import parse_qsl, quote
 
@@ -26,7 +27,7 @@ from ..http.xml import (
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
 from .headers import base64, copy_properties, duration_of
 from .leases import NO_LEASE, Lease, State
-from .listing import Item, Prefix, Uncommitted
+from .listing import Item, Prefix, Uncommitted, VersionsOnly
 from .state import ENCRYPTION_SCOPE, ContainerProperties
 
 
@@ -130,13 +131,21 @@ def _item(item: Item, include: Set[str], now: Ticks) -> str:
     if isinstance(item, Uncommitted):
         properties = f"<Content-Length>0</Content-Length><BlobType>{Kind.BLOCK.value}</BlobType>{_DEFAULT_TIER}"
         properties += _lease(NO_LEASE, now) + optional("ServerEncrypted", False)
-        return f"<Blob>{name_element(item)}<Properties>{properties}</Properties></Blob>"
-    snapshot = f"<Snapshot>{seven_digits(item.snapshot)}</Snapshot>" if item.snapshot else ""
+        return f"<Blob>{name_element(item)}<Properties>{properties}</Properties><OrMetadata /></Blob>"
+    if isinstance(item, VersionsOnly):
+        text = _item(replace(item.blob, is_current=True), include, now)
+        return text.replace("<Properties>", "<HasVersionsOnly>true</HasVersionsOnly><Properties>", 1)
+    revision = ""
+    if item.snapshot:
+        revision = f"<Snapshot>{seven_digits(item.snapshot)}</Snapshot>"
+    elif item.version:
+        current = "<IsCurrentVersion>true</IsCurrentVersion>" if item.is_current else ""
+        revision = f"<VersionId>{seven_digits(item.version)}</VersionId>{current}"
     metadata = metadata_element(item.metadata) if "metadata" in include else ""
     tags = tags_element(item.tags) if "tags" in include and item.tags else ""
     properties = _properties(item, include, now)
     elements = f"<Properties>{properties}</Properties>{metadata}{tags}<OrMetadata />"
-    return f"<Blob>{name_element(item.name)}{snapshot}{elements}</Blob>"
+    return f"<Blob>{name_element(item.name)}{revision}{elements}</Blob>"
 
 
 def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
@@ -155,7 +164,7 @@ def _properties(blob: Blob, include: Set[str], now: Ticks) -> str:
         f"{_header('Cache-Control', headers.cache_control)}"
         f"{_header('Content-Disposition', headers.disposition)}"
         f"<BlobType>{blob.kind.value}</BlobType>"
-        f"{_tier(blob)}{_lease(blob.lease, now) if blob.snapshot is None else ''}"
+        f"{_tier(blob)}{_lease(blob.lease, now) if blob.is_current else ''}"
         f"{_copy(blob.copy) if blob.copy and 'copy' in include else ''}"
         "<ServerEncrypted>true</ServerEncrypted>"
         f"{'<Sealed>true</Sealed>' if blob.sealed else ''}"

@@ -63,6 +63,8 @@ _ALWAYS_LISTED: Final = ("Content-Length", "Date", "Transfer-Encoding")
 """The headers that a star exposes, whether the response has them or not."""
 _NOT_LISTED: Final = frozenset((*_ALWAYS_LISTED, "Content-Range"))
 """The headers of a response that are not listed with its others."""
+_NEWER_KINDS: Final = frozenset({"tags", "seal"})
+"""What has operations that came after 2019: they list the content type of errors, and no header that may be missing."""
 
 
 def find_rule(rules: Iterable[CorsRule], origin: str, method: str, names: Sequence[str] = ()) -> CorsRule | None:
@@ -110,9 +112,11 @@ def cors_headers(call: AnyCall, rules: Iterable[CorsRule], headers: Mapping[str,
         return {"Vary": "Origin"} if origin else {}
     names = [name for name in rule.exposed_headers if name[-1:] != "*"]
     prefixes = tuple(name[:-1].lower() for name in rule.exposed_headers if name[-1:] == "*")
-    hidden = {*_NOT_LISTED, "Content-Type"} if "x-ms-error-code" in headers else _NOT_LISTED
-    sent = [name for name in headers if name not in hidden]
-    names += [name for name in (*sent, *_ALWAYS_LISTED) if name.lower().startswith(prefixes)]
+    is_newer, is_error = call.kind in _NEWER_KINDS, "x-ms-error-code" in headers
+    lists_type = is_newer or not (is_error or call.kind.endswith(("properties", "acl")))
+    sent = [name for name in headers if name not in _NOT_LISTED and (lists_type or name != "Content-Type")]
+    always = _ALWAYS_LISTED[:-1] if is_newer else _ALWAYS_LISTED
+    names += [name for name in (*sent, *always) if name.lower().startswith(prefixes)]
     exposed = {"Access-Control-Expose-Headers": ",".join(names)} if names else {}
     return {**_origin_headers(rule, origin), **exposed}
 

@@ -66,7 +66,7 @@ _PART: Final = "x-ms-source-range x-ms-copy-source-blob-properties"
 """Options of operations that read content from a URL; they are not documented for copies."""
 _USE: Final = f"{_STANDARD} x-ms-if-tags"
 _WRITE: Final = f"{_USE} {_LEASE}"
-_READ: Final = f"{_WRITE} ?snapshot"
+_READ: Final = f"{_WRITE} ?snapshot ?versionid"
 _NO_ETAGS: Final = f"{_STANDARD} {_LEASE}"
 """Containers have none: a given ETag has its own error code."""
 _WITH_ID: Final = ("Renew", "Change", "Release")
@@ -84,9 +84,9 @@ BLOB_SUPPORT: Final[Mapping[str, Support]] = {
     "GetBlobProperties": Support(_READ, f"{_KEY} x-ms-upn"),
     "GetBlobMetadata": Support(_READ, _KEY),
     "GetBlockList": Support(f"x-ms-if-tags {_LEASE} ?snapshot"),
-    "GetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE} ?snapshot"),
-    "SetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE}"),
-    "SetBlobTier": Support(f"x-ms-if-tags {_LEASE} ?snapshot"),
+    "GetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE} ?snapshot ?versionid"),
+    "SetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE} ?versionid"),
+    "SetBlobTier": Support(f"x-ms-if-tags {_LEASE} ?snapshot ?versionid"),
     "SetBlobMetadata": Support(_WRITE, _SCOPE),
     "SetBlobProperties": Support(_WRITE, _PAGES),
     "SnapshotBlob": Support(_WRITE, _SCOPE),

@@ -12,14 +12,14 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
+from support.blob_states import HOME, ONE, TWO, A, B, all_items, all_names, of, text_of
 from support.examples import examples
 from support.soundness import check_blobs
 from support.table_states import service_error_of
 from tablepatterns_engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns_engine.blobs.conditions import Terms
 from tablepatterns_engine.blobs.leases import Acquire, Break, Release
-from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_engine.blobs.listing import ListBlobsQuery, VersionsOnly
 from tablepatterns_engine.blobs.service import Blobs, CopySource
 from tablepatterns_engine.clock import Clock
 
@@ -42,6 +42,7 @@ class Known:
     staged: dict[str, str] = field(default_factory=dict[str, str])
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     snapshots: list[str] = field(default_factory=list[str])
+    versions: list[str] = field(default_factory=list[str])
     lease: UUID | None = None
     until: float = 0
 
@@ -55,10 +56,13 @@ class Known:
 class BlobsMachine(RuleBasedStateMachine):
     """The engine's blobs beside a model of one container."""
 
+    keeps_versions = False
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
         self.blobs = Blobs(self.clock)
+        self.blobs.keeps_versions = self.keeps_versions
         self.blobs.containers.create(HOME)
         self.known: dict[str, Known] = {}
         self.now = 0.0
@@ -103,6 +107,7 @@ class BlobsMachine(RuleBasedStateMachine):
         change: Callable[[Known], None],
         *,
         creates: bool = False,
+        is_version: bool = True,
     ) -> None:
         """Carry out a write on both sides."""
         known = self.known.get(name, Known())
@@ -113,10 +118,17 @@ class BlobsMachine(RuleBasedStateMachine):
         assert (error and error.code) == expected
         if expected is None:
             self.known[name] = known
+            if is_version:
+                self.keep(known)
             change(known)
             known.etag = made[0].etag
             if not (known.lease and self.now < known.until):
                 known.lease = None
+
+    def keep(self, known: Known) -> None:
+        """Keep the current version as a previous one."""
+        if self.keeps_versions and known.text is not None:
+            known.versions.append(known.text)
 
     # -- Rules
 
@@ -180,7 +192,7 @@ class BlobsMachine(RuleBasedStateMachine):
             known.text = (known.text or "") + text
 
         call = lambda terms: self.blobs.append(HOME, name, of(text), terms, position=position)  # noqa: E731
-        self.write(name, condition, lease, call, wrong, change)
+        self.write(name, condition, lease, call, wrong, change, is_version=False)
 
     @rule(name=NAMES, owner=TEXTS, condition=CONDITIONS, lease=LEASES)
     def set_metadata(self, name: str, owner: str, condition: str, lease: UUID | None) -> None:
@@ -201,6 +213,7 @@ class BlobsMachine(RuleBasedStateMachine):
         assert (error and error.code) == expected
         if expected is None:
             self.known[name] = known
+            self.keep(known)
             known.text, known.kind, known.metadata = origin.text, origin.kind, dict(origin.metadata)
             known.blocks, known.staged, known.etag, known.lease = list(origin.blocks), {}, made[0].etag, None
 
@@ -211,6 +224,28 @@ class BlobsMachine(RuleBasedStateMachine):
         assert (error is None) == (known.text is not None)
         if known.text is not None:
             known.snapshots.append(known.text)
+            self.keep(known)
+
+    @rule(name=NAMES, position=st.integers(0, 2))
+    def read_promote_and_delete_a_version(self, name: str, position: int) -> None:
+        known = self.known.get(name, Known())
+        states = [blob for blob in all_items(self.blobs, versions=True) if isinstance(blob, Blob) and blob.name == name]
+        previous = [blob for blob in states if not blob.is_current]
+        assert [text_of(blob) for blob in previous] == known.versions
+        if position >= len(previous):
+            return
+        revision = previous[position].revision
+        assert self.blobs.get(HOME, name, revision=revision) == previous[position]
+        self.blobs.copy(HOME, f"{name}!", CopySource(HOME, name, revision))
+        assert text_of(self.blobs.get(HOME, f"{name}!")) == known.versions.pop(position)
+        self.blobs.delete(HOME, name, revision=revision)
+        self.blobs.delete(HOME, f"{name}!")
+        for blob in all_items(self.blobs, versions=True):
+            if isinstance(blob, Blob) and blob.name.endswith("!"):
+                self.blobs.delete(HOME, blob.name, revision=blob.revision)
+        error = service_error_of(lambda: self.blobs.get(HOME, name, revision=revision))
+        assert error is not None
+        assert error.code == "BlobNotFound"
 
     @rule(name=NAMES, condition=CONDITIONS, lease=LEASES, include=st.booleans())
     def delete(self, name: str, condition: str, lease: UUID | None, include: bool) -> None:
@@ -226,7 +261,8 @@ class BlobsMachine(RuleBasedStateMachine):
         error = service_error_of(lambda: self.blobs.delete(HOME, name, terms, snapshots=snapshots))
         assert (error and error.code) == expected
         if expected is None:
-            del self.known[name]
+            self.keep(known)
+            self.known[name] = Known(versions=known.versions)
 
     @rule(name=NAMES, lease=st.sampled_from([A, B]))
     def acquire(self, name: str, lease: UUID) -> None:
@@ -268,13 +304,21 @@ class BlobsMachine(RuleBasedStateMachine):
         check_blobs(self.blobs)
         committed = [name for name, known in sorted(self.known.items()) if known.text is not None]
         assert all_names(self.blobs) == committed
-        assert all_names(self.blobs, uncommitted=True, limit=1) == sorted(self.known)
+        named = [name for name, known in sorted(self.known.items()) if known.text is not None or known.staged]
+        assert all_names(self.blobs, uncommitted=True, limit=1) == named
+        states = [blob for blob in all_items(self.blobs, versions=True, limit=2) if isinstance(blob, Blob)]
+        deleted = all_items(self.blobs, versions_only=True)
+        for name, known in self.known.items():
+            texts = known.versions if known.text is None else [*known.versions, known.text]
+            assert [text_of(blob) for blob in states if blob.name == name] == texts
+            is_deleted = known.text is None and bool(known.versions)
+            assert any(isinstance(item, VersionsOnly) and item.blob.name == name for item in deleted) is is_deleted
         for name in committed:
             blob, known = self.blobs.get(HOME, name), self.known[name]
             assert (text_of(blob), blob.etag, blob.kind) == (known.text, known.etag, known.kind)
             assert blob.metadata == known.metadata
         for name, known in self.known.items():
-            if known.text is None or known.kind is Kind.BLOCK:
+            if known.staged or (known.text is not None and known.kind is Kind.BLOCK):
                 blocks = self.blobs.blocks(HOME, name)
                 assert {block.id: bytes(block.content).decode() for block in blocks.uncommitted} == known.staged
         taken = [text for name in committed for text in self.known[name].snapshots]
@@ -282,5 +326,13 @@ class BlobsMachine(RuleBasedStateMachine):
         assert [text_of(blob) for blob in page if isinstance(blob, Blob) and blob.snapshot] == taken
 
 
+class VersionsMachine(BlobsMachine):
+    """The same in an account that keeps versions."""
+
+    keeps_versions = True
+
+
 TestBlobsMachine = BlobsMachine.TestCase
+TestVersionsMachine = VersionsMachine.TestCase
+TestVersionsMachine.settings = settings(examples(100), stateful_step_count=40)
 TestBlobsMachine.settings = settings(examples(100), stateful_step_count=40)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-from support.blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
+from support.blob_states import HOME, ONE, all_items, all_names, latest, of, put, text_of, under
 from support.threads import run_together, succeeds
-from tablepatterns_engine.blobs.blob import Kind
+from tablepatterns_engine.blobs.blob import Blob, Kind
 from tablepatterns_engine.blobs.conditions import Terms
 from tablepatterns_engine.blobs.leases import Acquire, Release
 from tablepatterns_engine.blobs.service import Blobs
@@ -90,3 +90,17 @@ def test_names_that_come_and_go_under_a_list_leave_the_order_sound(blobs: Blobs)
 
     run_together(lambda: churn("a"), lambda: churn("b"), scan)
     assert all_names(blobs) == ["stays"]
+
+
+def test_writers_lose_no_version(blobs: Blobs) -> None:
+    blobs.keeps_versions = True
+
+    def work() -> None:
+        for _ in range(50):
+            put(blobs, "b", "x")
+            blobs.set_metadata(HOME, "b", {"Owner": "Don"})
+
+    run_together(*[work] * 4)
+    ids = [item.version for item in all_items(blobs, versions=True, limit=7) if isinstance(item, Blob)]
+    assert len(set(ids)) == len(ids) == 400
+    assert ids == sorted(ids, key=lambda version: version or 0)

@@ -17,25 +17,19 @@ else:
 
 FIGURES: Final[Mapping[str, Any]] = tomllib.loads((DATA / "recordings.toml").read_text(encoding="utf-8"))
 _LEVELS: Final = ("status", "body", "headers")
-_WITHOUT_VERSIONS: Final = "_without_versions"
-_PARTS: Final = {
-    "Tables": ("table", ""),
-    "Queues": ("queue", ""),
-    "Blobs": ("blob", ""),
-    "Blobs, without answers that name a version": ("blob", _WITHOUT_VERSIONS),
-}
+_SERVICES: Final = {"Tables": "table", "Queues": "queue", "Blobs": "blob"}
 
 
 def shares() -> str:
     """Return the rows of the table of shares: for each service, those of the engine and those of Azurite."""
     return rows_of_table(
         (
-            part,
-            f"{FIGURES['common'][f'engine{scope}'][service]['exchanges']:,}",
-            *_shares(f"engine{scope}", service),
-            *_shares(f"azurite{scope}", service),
+            name,
+            f"{FIGURES['common']['engine'][service]['exchanges']:,}",
+            *_shares("engine", service),
+            *_shares("azurite", service),
         )
-        for part, (service, scope) in _PARTS.items()
+        for name, service in _SERVICES.items()
     )
 
 
@@ -44,18 +38,13 @@ def _shares(backend: str, service: str) -> Iterable[str]:
     return [f"{counts[level] / counts['exchanges']:.1%}" for level in _LEVELS]
 
 
-def share_of_engine(level: str, *, with_versions: bool = True) -> str:
-    """Return the share of all compared answers of the service that the engine gives.
-
-    :param with_versions: whether answers count that name a version of a blob
-    """
-    counts = FIGURES["engine" if with_versions else f"engine{_WITHOUT_VERSIONS}"].values()
-    return f"{sum(count[level] for count in counts) / sum(count['exchanges'] for count in counts):.1%}"
+def share_of_engine(level: str) -> str:
+    """Return the share of all compared answers of the service that the engine gives."""
+    return f"{sum(count[level] for count in FIGURES['engine'].values()) / compared():.1%}"
 
 
-def compared(*, with_versions: bool = True) -> int:
-    counts = FIGURES["engine" if with_versions else f"engine{_WITHOUT_VERSIONS}"].values()
-    return sum(count["exchanges"] for count in counts)
+def compared() -> int:
+    return sum(count["exchanges"] for count in FIGURES["engine"].values())
 
 
 def _differences() -> Iterator[tuple[str, ...]]:

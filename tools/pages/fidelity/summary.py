@@ -37,8 +37,6 @@ def render(root: Path = ROOT) -> str:
         "status": recordings.share_of_engine("status"),
         "body": recordings.share_of_engine("body"),
         "headers": recordings.share_of_engine("headers"),
-        "versions": f"{recordings.compared() - recordings.compared(with_versions=False):,}",
-        "headers_without_versions": recordings.share_of_engine("headers", with_versions=False),
     }
     return page(
         introduction(

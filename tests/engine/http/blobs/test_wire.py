@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -112,6 +113,53 @@ def test_the_snapshots_of_a_snapshot_cannot_be_deleted(wire: BlobWire) -> None:
         "Reason": "This operation is only allowed on the root blob. Snapshot should not be provided.",
     }
     assert wire.send("HEAD", f"/photos/b?snapshot={moment}").status == 200
+
+
+def test_a_version_has_an_id_and_no_lease(wire: BlobWire, engine: Engine) -> None:
+    engine.keep_blob_versions = True
+    first, second = [
+        wire.send("PUT", "/photos/b", BLOCK_BLOB, body).headers["x-ms-version-id"] for body in (b"1", b"2")
+    ]
+    taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    third = wire.send("HEAD", "/photos/b").headers["x-ms-version-id"]
+    assert first < second < taken < third
+    expected = {"": (third, "true"), f"?snapshot={taken}": (None, None)}
+    expected |= {f"?versionid={version}": (version, None) for version in (first, second)}
+    expected |= {f"?versionid={third}": (third, "true")}
+    for method in ("GET", "HEAD"):
+        for query, (version, is_current) in expected.items():
+            headers = wire.send(method, f"/photos/b{query}").headers
+            assert (headers.get("x-ms-version-id"), headers.get("x-ms-is-current-version")) == (version, is_current)
+            # Not even the current version has one if the URL has its id
+            assert ("x-ms-lease-state" in headers) is (query == "")
+    listed = wire.xml("GET", "/photos?restype=container&comp=list&include=versions").findall("Blobs/Blob")
+    assert [[element.tag for element in blob][:3] for blob in listed] == [
+        *[["Name", "VersionId", "Properties"]] * 2,
+        ["Name", "VersionId", "IsCurrentVersion"],
+    ]
+    assert [blob.find("Properties/LeaseState") is None for blob in listed] == [True, True, False]
+
+
+def test_a_deletion_says_whether_anything_is_kept(wire: BlobWire, engine: Engine) -> None:
+    def delete(query: str = "", headers: Mapping[str, str] | None = None) -> str:
+        return str(wire.send("DELETE", f"/photos/b{query}", headers or {}).headers["x-ms-delete-type-permanent"])
+
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    assert delete() == "true"
+    engine.keep_blob_versions = True
+    version = wire.send("PUT", "/photos/b", BLOCK_BLOB).headers["x-ms-version-id"]
+    taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    assert [delete(f"?versionid={version}"), delete(f"?snapshot={taken}"), delete()] == ["true", "true", "false"]
+    wire.send("PUT", "/photos/b?comp=block&blockid=YQ==", {}, b"Don")
+    assert delete() == "false"
+    assert wire.error("DELETE", "/photos/b")[:2] == (404, "BlobNotFound")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_snapshot_of_a_version_cannot_be_asked_for(wire: BlobWire, method: str) -> None:
+    moment = "2001-01-01T00:00:00.0000000Z"
+    error = wire.error(method, f"/photos/b?snapshot={moment}&versionid={moment}")
+    assert error[:2] == (400, "MutuallyExclusiveQueryParameters")
 
 
 def test_what_the_engine_cannot_keep_is_disabled_in_the_properties(wire: BlobWire) -> None:
@@ -280,7 +328,8 @@ def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> Non
             "<Blob><Name>c</Name><Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
             "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
-            "<ServerEncrypted>false</ServerEncrypted></Properties></Blob></Blobs><NextMarker /></EnumerationResults>"
+            "<ServerEncrypted>false</ServerEncrypted></Properties><OrMetadata /></Blob></Blobs>"
+            "<NextMarker /></EnumerationResults>"
         ).encode()
     )
 

@@ -13,7 +13,7 @@ from support.queue_requests import said_by
 from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_APPEND_BYTES
 from tablepatterns_engine.account import Engine
-from tablepatterns_engine.blobs.blob import Tier
+from tablepatterns_engine.blobs.blob import CURRENT, Revision, Tier
 from tablepatterns_engine.blobs.state import PublicAccess
 from tablepatterns_engine.http.headers import http_date
 
@@ -272,7 +272,8 @@ def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: E
     taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
     path = f"/photos/b?comp=tier&snapshot={taken}" if snapshot else "/photos/b?comp=tier"
     assert wire.send("PUT", path, {"x-ms-access-tier": "Smart"}).status == 200
-    tiers = [engine.blobs.get("photos", "b").tier, engine.blobs.get("photos", "b", snapshot=Ticks.parse(taken)).tier]
+    revisions = CURRENT, Revision(Ticks.parse(taken))
+    tiers = [engine.blobs.get("photos", "b", revision=revision).tier for revision in revisions]
     assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
 
 
