@@ -69,6 +69,9 @@ MAX_QUERY_TIME: Final = timedelta(seconds=5)
 MAX_FILTER_COMPARISONS: Final = 15
 MAX_ACCESS_POLICIES: Final = 5
 MAX_CORS_RULES: Final = 5
+MAX_CORS_NAMES: Final = 64
+MAX_CORS_PREFIXES: Final = 2
+MAX_CORS_NAME_LENGTH: Final = 256
 MAX_RETENTION_DAYS: Final = 365
 
 # -- Queues (Naming queues and metadata; Put Message; Get Messages; List Queues)

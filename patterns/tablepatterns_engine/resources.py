@@ -13,6 +13,9 @@ from tablepatterns.edm import Ticks
 from tablepatterns.errors import BadInput
 from tablepatterns.limits import (
     MAX_ACCESS_POLICIES,
+    MAX_CORS_NAME_LENGTH,
+    MAX_CORS_NAMES,
+    MAX_CORS_PREFIXES,
     MAX_CORS_RULES,
     MAX_METADATA_BYTES,
     MAX_RETENTION_DAYS,
@@ -107,13 +110,25 @@ _ANALYTICS_VERSIONS: Final = frozenset({"1.0", "2.0"})
 
 @dataclass(frozen=True, slots=True)
 class CorsRule:
-    """A rule for requests from browsers; every list may be empty."""
+    """A rule for requests from browsers; the lists of headers may be empty."""
 
     allowed_methods: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     allowed_headers: tuple[str, ...] = ()
     exposed_headers: tuple[str, ...] = ()
     max_age_in_seconds: int = 0
+
+    def check(self) -> None:
+        """Reject an unknown method, no origin, and lists with empty, too long or too many names."""
+        lists = self.allowed_origins, self.allowed_headers, self.exposed_headers
+        is_complete = self.allowed_methods and self.allowed_origins and all(map(all, lists))
+        if not is_complete or self.max_age_in_seconds < 0 or not _METHODS.issuperset(self.allowed_methods):
+            raise ServiceError(errors.INVALID_XML_VALUE)
+        for names in lists:
+            prefixes = sum(name.endswith("*") for name in names)
+            has_long = any(len(name) > MAX_CORS_NAME_LENGTH for name in names)
+            if has_long or prefixes > MAX_CORS_PREFIXES or len(names) - prefixes > MAX_CORS_NAMES:
+                raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +145,16 @@ class ServiceProperties:
     default_version: str | None = None
 
     def check(self) -> None:
-        """Reject more than five CORS rules, an unknown version or method, or a retention outside 1 to 365 days."""
+        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days."""
         versions = {self.logging.version, self.hour_metrics.version, self.minute_metrics.version}
         if not versions <= _ANALYTICS_VERSIONS:
             raise ServiceError(errors.INVALID_XML_VALUE)
-        if any(rule.max_age_in_seconds < 0 or not _METHODS.issuperset(rule.allowed_methods) for rule in self.cors):
-            raise ServiceError(errors.INVALID_XML_VALUE)
+        for rule in self.cors:
+            rule.check()
+        if any(
+            metrics.enabled and metrics.include_apis is None for metrics in (self.hour_metrics, self.minute_metrics)
+        ):
+            raise ServiceError(errors.MISSING_XML_NODE)
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):

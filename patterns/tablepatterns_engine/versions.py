@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Final
 
 _VERSION: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])", re.ASCII)
@@ -26,6 +27,7 @@ _FIRST_VERSIONS: Final[Mapping[str, str]] = {
     "x-ms-creation-time": "2017-11-09",
     "x-ms-has-immutability-policy": "2017-11-09",
     "x-ms-has-legal-hold": "2017-11-09",
+    "x-ms-rehydrate-priority": "2019-12-12",
     "x-ms-default-encryption-scope": "2019-02-02",
     "x-ms-deny-encryption-scope-override": "2019-02-02",
     "x-ms-immutable-storage-with-versioning-enabled": "2020-10-02",
@@ -41,9 +43,10 @@ def drop_newer_headers(headers: dict[str, str], version: str) -> None:
 
 
 def is_version(text: str) -> bool:
-    """Return whether a version exists; later versions than the known ones are accepted, for future SDKs.
+    """Return whether a version exists; later ones than the known are accepted up to next year's, for future SDKs.
 
-    >>> is_version("2019-02-02"), is_version("2019-02-03"), is_version("2027-01-01"), is_version("latest")
+    >>> is_version("2019-02-02"), is_version("2019-02-03"), is_version("2026-10-06"), is_version("2099-11-05")
     (True, False, True, False)
     """
-    return text in _KNOWN or (text > _LATEST and _VERSION.fullmatch(text) is not None)
+    is_later = _LATEST < text < f"{date.today().year + 2}"
+    return text in _KNOWN or (is_later and _VERSION.fullmatch(text) is not None)

@@ -78,7 +78,7 @@ def test_properties_come_back_as_they_were_given(tables: Tables) -> None:
     given = ServiceProperties(
         Logging(read=True, retention=Retention(enabled=True, days=5)),
         Metrics(enabled=True, include_apis=True),
-        cors=(RULE, CorsRule((), ())),
+        cors=(RULE, CorsRule(("GET",), ("*",))),
     )
     tables.set_service_properties(given)
     assert tables.get_service_properties() == given

@@ -14,7 +14,7 @@ from ..http import service_properties
 from ..http.api import Service
 from ..http.authorization import Authorization
 from ..http.call import AnyCall
-from ..http.headers import parse_flag
+from ..http.headers import parse_flag, parse_int32
 from ..http.message import Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
 from ..http.service_properties import get_statistics, reject_unsupported
@@ -52,8 +52,13 @@ def set_properties(call: BlobCall) -> Response:
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
     for name, elements in _NOT_HERE.items():
-        check_children(root.find(name), elements)
-        if child(root.find(name), "Enabled", parse_flag):
+        node = root.find(name)
+        check_children(node, elements)
+        is_enabled = child(node, "Enabled", parse_flag)
+        if node is not None and is_enabled is None:
+            raise ServiceError(errors.MISSING_XML_NODE)
+        child(node, "Days", parse_int32)
+        if is_enabled or child(node, "AllowPermanentDelete", parse_flag):
             raise ServiceError(errors.NOT_IMPLEMENTED)
     return service_properties.set_properties(call, {*_NOT_HERE, "DefaultServiceVersion"})
 

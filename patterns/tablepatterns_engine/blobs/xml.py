@@ -14,6 +14,7 @@ from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
 from ..http.xml import (
     NOT_XML,
+    child_elements,
     children,
     element,
     metadata_element,
@@ -33,7 +34,7 @@ from .state import ENCRYPTION_SCOPE, ContainerProperties
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
     try:
-        return [(Where(node.tag), text_of(node).strip()) for node in read_document(body, "BlockList")]
+        return [(Where(node.tag), text_of(node).strip()) for node in child_elements(read_document(body, "BlockList"))]
     except ValueError as error:
         raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
@@ -85,7 +86,7 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 def read_tags(body: bytes) -> dict[str, str]:
     tag_sets = children(read_document(body, "Tags"), "TagSet")
     tags = children(tag_sets[0], "Tag") if len(tag_sets) == 1 else None
-    if tags is None or any(sorted(part.tag for part in tag) != ["Key", "Value"] for tag in tags):
+    if tags is None or any(sorted(part.tag for part in child_elements(tag)) != ["Key", "Value"] for tag in tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     texts = [{part.tag: text_of(part) for part in tag} for tag in tags]
     return _unique_tags([(text["Key"], text["Value"]) for text in texts])
@@ -182,8 +183,11 @@ def _tier(blob: Blob) -> str:
     if blob.tier is None:
         return _DEFAULT_TIER
     changed = http_date(blob.tier_changed) if blob.tier_changed else None
-    smart = optional("SmartAccessTier", Tier.HOT.value if blob.tier is Tier.SMART else None)
-    return optional("AccessTier", blob.tier.value) + smart + optional("AccessTierChangeTime", changed)
+    state = optional("SmartAccessTier", Tier.HOT.value if blob.tier is Tier.SMART else None)
+    if blob.rehydration:
+        state += optional("ArchiveStatus", blob.rehydration.status)
+        state += optional("RehydratePriority", blob.rehydration.priority.value)
+    return optional("AccessTier", blob.tier.value) + state + optional("AccessTierChangeTime", changed)
 
 
 def _lease(lease: Lease, now: Ticks) -> str:

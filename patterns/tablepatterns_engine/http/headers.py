@@ -70,7 +70,7 @@ def read_words(query: Mapping[str, str], name: str, allowed: Set[str]) -> Set[st
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
-    return default if default is not None and name not in query else read_option(query, name, _parse_int32)
+    return default if default is not None and name not in query else read_option(query, name, parse_int32)
 
 
 def read_option(query: Mapping[str, str], name: str, parse: Callable[[str], T]) -> T:
@@ -87,7 +87,7 @@ def parse_number(text: str) -> int:
     return int(text)
 
 
-def _parse_int32(text: str) -> int:
+def parse_int32(text: str) -> int:
     number = parse_number(text)
     if not INT32_MIN <= number <= INT32_MAX:
         raise ValueError(text)

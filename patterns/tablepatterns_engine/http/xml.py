@@ -18,7 +18,7 @@ from .. import errors
 from ..errors import ServiceError
 from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
 from .call import AnyCall
-from .headers import http_date, parse_flag, parse_number, seven_digits
+from .headers import http_date, parse_flag, parse_int32, seven_digits
 from .message import Response
 
 if TYPE_CHECKING:
@@ -69,16 +69,25 @@ def text_of(node: Element) -> str:
     return node.text or ""
 
 
+def child_elements(parent: Element | None) -> Sequence[Element]:
+    """Return the child elements of an element, which has no text beside them."""
+    items = [] if parent is None else list(parent)
+    texts = [] if parent is None else [parent.text, *(item.tail for item in items)]
+    if any(text and text.strip() for text in texts):
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
+    return items
+
+
 def check_children(parent: Element | None, names: Set[str]) -> None:
     """Reject child elements that are not known or not unique."""
-    tags = [] if parent is None else [item.tag for item in parent]
+    tags = [item.tag for item in child_elements(parent)]
     if not names >= set(tags) or len(set(tags)) < len(tags):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
 def children(parent: Element | None, name: str) -> Sequence[Element]:
     """Return the elements of a list, which has no others."""
-    items = [] if parent is None else list(parent)
+    items = child_elements(parent)
     if any(item.tag != name for item in items):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     return items
@@ -139,7 +148,7 @@ def metadata_element(metadata: Mapping[str, str]) -> str:
 _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     "str": str,
     **dict.fromkeys(("bool", "bool | None"), parse_flag),
-    **dict.fromkeys(("int", "int | None"), parse_number),
+    **dict.fromkeys(("int", "int | None"), parse_int32),
     # The service puts prefixes of header names after whole names
     "tuple[str, ...]": lambda text: tuple(sorted(text.split(","), key=lambda name: name.endswith("*"))),
 }
@@ -151,17 +160,25 @@ def _element_name(name: str) -> str:
     return _IRREGULAR_NAMES.get(name) or name.title().replace("_", "")
 
 
-def _read_fields(kind: Callable[..., _Value], item: Element | None) -> _Value:
-    """Return a dataclass from an element with one child for each field; a missing one leaves the default."""
+def _read_fields(kind: Callable[..., _Value], item: Element) -> _Value:
+    """Return a dataclass from an element with one child for each field, which only some fields need.
+
+    A list may be empty, but not missing.
+    """
     values: dict[str, object] = {}
     own_fields = fields(cast("type[Retention]", kind))
     check_children(item, {_element_name(field.name) for field in own_fields})
+    is_complete = True
     for field in own_fields:
-        name, text_type = _element_name(field.name), field.type
-        if text_type == "Retention":
-            values[field.name] = _read_fields(Retention, None if item is None else item.find(name))
-        elif (value := child(item, name, _READERS[text_type])) is not None:
+        node = item.find(_element_name(field.name))
+        if field.type == "Retention":
+            values |= {} if node is None else {field.name: _read_fields(Retention, node)}
+        elif (value := child(item, _element_name(field.name), _READERS[field.type])) is not None:
             values[field.name] = value
+        elif node is None or not field.type.startswith("tuple"):
+            is_complete &= field.type.endswith("None")
+    if not is_complete:
+        raise ServiceError(errors.MISSING_XML_NODE)
     return kind(**values)
 
 

@@ -38,6 +38,7 @@ from ..http.shared_key import storage_texts
 from ..http.supported import QUEUE_SUPPORT
 from ..http.xml import (
     XML,
+    check_children,
     element,
     metadata_element,
     optional,
@@ -196,7 +197,9 @@ def read_marker(marker: str, account: str) -> str:
 
 def read_text(body: bytes) -> str:
     """Return the message text in a request's body, without markup but with its content."""
-    node = read_document(body, "QueueMessage").find("MessageText")
+    root = read_document(body, "QueueMessage")
+    check_children(root, {"MessageText"})
+    node = root.find("MessageText")
     if node is None:
         raise ServiceError(errors.MISSING_XML_NODE)
     return "".join(node.itertext())

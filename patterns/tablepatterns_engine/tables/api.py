@@ -29,6 +29,7 @@ from ..http.shared_key import table_texts
 from ..key_range import KeyScope
 from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall, json_error, settings_error, xml_error
 from .entity_api import (
+    ONLY_FORMAT,
     get_entity,
     query_entities,
     read_filter,
@@ -76,9 +77,13 @@ def _predicate(text: str) -> Callable[[str], bool] | None:
 
 def create_table(call: TableCall) -> Response:
     call.begin("CreateTable", CREATE_TABLE)
+    reject_unknown_options(call.address.query, ONLY_FORMAT)
     renderer = call.renderer(_LIST)
     check_content_type(call.request.headers.get("content-type", ""))
-    name = read_body(call.request.body).key("TableName")
+    body = read_body(call.request.body)
+    name = body.key("TableName")
+    if body.properties().keys() != {"TableName"}:
+        raise ServiceError(errors.INVALID_INPUT)
     call.notes.table = name
     call.state.create(name)
     location = f"{call.target.address.base}/{table_path(name)}"
@@ -93,6 +98,7 @@ def create_table(call: TableCall) -> Response:
 
 def get_table(call: TableCall) -> Response:
     call.begin("QueryTable", LIST_TABLES)
+    reject_unknown_options(call.address.query, ONLY_FORMAT)
     renderer = call.renderer(_LIST)
     try:
         name = call.state.table(call.target.resource).name
@@ -106,6 +112,7 @@ def get_table(call: TableCall) -> Response:
 
 def delete_table(call: TableCall) -> Response:
     call.begin("DeleteTable", DELETE_TABLE)
+    reject_unknown_options(call.address.query, ONLY_FORMAT)
     call.state.delete(call.target.resource)
     return Response(204, {})
 

@@ -7,7 +7,7 @@ separately.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -87,6 +87,7 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     else:
         raise ServiceError(errors.UNSUPPORTED_VERB)
     TABLE_SUPPORT[write.name].check(headers, query)
+    reject_unknown_options(query, ONLY_FORMAT)
     return write
 
 
@@ -142,7 +143,9 @@ def write_entity(call: TableCall) -> Response:
 
 
 _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
-_OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
+ONLY_FORMAT: Final = frozenset({"$format"})
+"""The OData options of operations that query no list."""
+_OPTIONS: Final = ONLY_FORMAT | {"$filter", "$select", "$top"}
 _POINT_QUERY: Final = QueryClass.POINT.label
 
 
@@ -178,9 +181,9 @@ def query_entities(call: TableCall) -> Response:
     return Response(200, headers, body)
 
 
-def reject_unknown_options(query: Mapping[str, str]) -> None:
-    """Reject OData options that the service does not support, such as `$orderby` and `$skip`."""
-    if query and any(name.startswith("$") and name not in _OPTIONS for name in query):
+def reject_unknown_options(query: Mapping[str, str], known: Set[str] = _OPTIONS) -> None:
+    """Reject OData options that an operation does not have, such as `$orderby` and `$skip`."""
+    if query and any(name.lstrip().startswith("$") and name not in known for name in query):
         raise ServiceError(errors.NOT_IMPLEMENTED)
 
 

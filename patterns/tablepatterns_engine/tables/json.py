@@ -104,6 +104,9 @@ def _layout_of(names: tuple[str, ...]) -> _Layout:
     positions = {name: position for position, name in enumerate(names)}
     if len(positions) < len(names):
         raise ServiceError(errors.DUPLICATE_PROPERTIES)
+    notes = [name for name in names if name.endswith(_NOTE) and not name.startswith("odata.")]
+    if any(name.removesuffix(_NOTE) not in positions for name in notes):
+        raise ServiceError(errors.INVALID_INPUT)
     properties = [
         (name, position, positions.get(name + _NOTE))
         for name, position in positions.items()

@@ -60,4 +60,4 @@ def _home(container: Container, now: Ticks) -> Home:
 
 
 def _named(slot: Slot, now: Ticks) -> Named:
-    return Named(slot.current, tuple(slot.snapshots), frozenset(slot.staged(now)))
+    return Named(slot.current, tuple(slot.earlier), frozenset(slot.staged(now)))

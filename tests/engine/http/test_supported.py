@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
@@ -244,26 +245,121 @@ def test_no_option_is_given_twice(operation: Documented, options: list[str]) -> 
     assert account.state() == before
 
 
-RULE: Final = "<Cors><CorsRule><AllowedMethods>GET</AllowedMethods>%s</CorsRule></Cors>"
+OFF: Final = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"
+LOGGING: Final = "<Version>1.0</Version><Read>true</Read><Write>true</Write><Delete>true</Delete>"
+METRICS: Final = "<Version>1.0</Version><Enabled>false</Enabled>"
+AGE: Final = "<MaxAgeInSeconds>5</MaxAgeInSeconds>"
+RULE: Final = (
+    "<AllowedMethods>GET</AllowedMethods><AllowedOrigins>*</AllowedOrigins><AllowedHeaders />"
+    f"<ExposedHeaders></ExposedHeaders>{AGE}"
+)
+
+
+def rule(old: str = "", new: str = "") -> str:
+    """Return a CORS rule with another text in one place."""
+    return f"<CorsRule>{RULE.replace(old, new) if old else RULE}</CorsRule>"
+
+
+def names(count: int, form: str = "name{}") -> str:
+    return ",".join(form.format(number) for number in range(count))
+
+
+DOCUMENT, VALUE, MISSING = "InvalidXmlDocument", "InvalidXmlNodeValue", "MissingRequiredXmlNode"
+RULES: Final = {
+    "": None,
+    rule(): None,
+    rule() * 5: None,
+    rule() * 6: DOCUMENT,
+    "<Rule />": DOCUMENT,
+    "text": DOCUMENT,
+    f"{rule()}text": DOCUMENT,
+    rule(AGE, f"{AGE}<Origin>*</Origin>"): DOCUMENT,
+    rule(AGE, f"{AGE}<AllowedMethods>PUT</AllowedMethods>"): DOCUMENT,
+    rule(AGE, ""): MISSING,
+    rule(AGE, "<MaxAgeInSeconds />"): MISSING,
+    rule("5", "long"): DOCUMENT,
+    rule("5", "2147483647"): None,
+    rule("5", "2147483648"): DOCUMENT,
+    rule("5", "-1"): VALUE,
+    rule("GET", "LOOK"): VALUE,
+    rule("GET", "GET,PUT"): None,
+    rule("GET", ""): VALUE,
+    rule("*", ""): VALUE,
+    rule("*", "http://contoso.com,,"): VALUE,
+    rule("*", names(64)): None,
+    rule("*", names(65)): DOCUMENT,
+    rule("*", "o" * 256): None,
+    rule("*", "o" * 257): DOCUMENT,
+    **dict.fromkeys(
+        [
+            rule("<AllowedMethods>GET</AllowedMethods>"),
+            rule("<AllowedOrigins>*</AllowedOrigins>"),
+            rule("<AllowedHeaders />"),
+            rule("<ExposedHeaders></ExposedHeaders>"),
+        ],
+        MISSING,
+    ),
+}
+for empty, header_list in (("<AllowedHeaders />", "AllowedHeaders"), ("<ExposedHeaders></", "ExposedHeaders")):
+    for values, error in {
+        names(64): None,
+        f"{names(64)},a*,b*": None,
+        names(65): DOCUMENT,
+        "a*,b*,c*": DOCUMENT,
+        "a" * 257: DOCUMENT,
+    }.items():
+        ending = "</" if empty.endswith("</") else f"</{header_list}>"
+        RULES[rule(empty, f"<{header_list}>{values}{ending}")] = error
+
+
+def metrics_of(metrics: str) -> dict[str, str | None]:
+    """Return settings of one kind of metrics, and their errors."""
+    return {
+        f"<{metrics}>{METRICS}{OFF}</{metrics}>": None,
+        f"<{metrics}>{METRICS.replace('false', 'true')}</{metrics}>": MISSING,
+        f"<{metrics}>{METRICS.replace('false', 'true')}<IncludeAPIs>true</IncludeAPIs></{metrics}>": None,
+        f"<{metrics}><Version>1.0</Version></{metrics}>": MISSING,
+        f"<{metrics}><Enabled>false</Enabled></{metrics}>": MISSING,
+        f"<{metrics}>{METRICS}<RetentionPolicy><Weeks>1</Weeks></RetentionPolicy></{metrics}>": DOCUMENT,
+        f"<{metrics}>{METRICS}<RetentionPolicy><Days>1</Days></RetentionPolicy></{metrics}>": MISSING,
+        f"<{metrics}>{METRICS}{OFF.replace('</Enabled>', '</Enabled><Days>9999999999</Days>')}</{metrics}>": DOCUMENT,
+        f"<{metrics}>{METRICS}{OFF.replace('false</', 'true</')}</{metrics}>": DOCUMENT,
+    }
+
+
 PROPERTIES: Final = {
     "": None,
-    "<Cors />": None,
-    RULE % "<AllowedOrigins>*</AllowedOrigins><MaxAgeInSeconds>5</MaxAgeInSeconds>": None,
-    "<Logging><Version>1.0</Version><Read>true</Read></Logging>": None,
-    "<Tracing />": "InvalidXmlDocument",
-    "<Cors /><Cors />": "InvalidXmlDocument",
-    "<Cors><Rule /></Cors>": "InvalidXmlDocument",
-    RULE % "<Origin>*</Origin>": "InvalidXmlDocument",
-    RULE % "<AllowedMethods>PUT</AllowedMethods>": "InvalidXmlDocument",
-    RULE % "<MaxAgeInSeconds>long</MaxAgeInSeconds>": "InvalidXmlDocument",
-    RULE % "<MaxAgeInSeconds>-1</MaxAgeInSeconds>": "InvalidXmlNodeValue",
-    RULE.replace("GET", "LOOK") % "": "InvalidXmlNodeValue",
-    "<Logging><Color>red</Color></Logging>": "InvalidXmlDocument",
-    "<Logging><Read>maybe</Read></Logging>": "InvalidXmlDocument",
-    "<Logging><Version>x</Version></Logging>": "InvalidXmlNodeValue",
-    "<HourMetrics><RetentionPolicy><Weeks>1</Weeks></RetentionPolicy></HourMetrics>": "InvalidXmlDocument",
+    **{f"<Cors>{rules}</Cors>": error for rules, error in RULES.items()},
+    "<Tracing />": DOCUMENT,
+    "text<Cors />": DOCUMENT,
+    "<Cors /><Cors />": DOCUMENT,
+    "<Cors>text</Cors>": DOCUMENT,
+    f"<Logging>{LOGGING}{OFF}</Logging>": None,
+    f"<Logging>{LOGGING}text</Logging>": DOCUMENT,
+    f"<Logging>{LOGGING}<Color>red</Color></Logging>": DOCUMENT,
+    f"<Logging>{LOGGING.replace('true', 'maybe', 1)}</Logging>": DOCUMENT,
+    f"<Logging>{LOGGING.replace('1.0', 'x')}</Logging>": VALUE,
+    "<Logging />": MISSING,
+    **{
+        f"<Logging>{LOGGING.replace(element, '')}</Logging>": MISSING
+        for element in ("<Version>1.0</Version>", "<Read>true</Read>", "<Write>true</Write>", "<Delete>true</Delete>")
+    },
+    **metrics_of("HourMetrics"),
+    **metrics_of("MinuteMetrics"),
 }
-OF_BLOBS_ONLY: Final = ("<DefaultServiceVersion>2019-02-02</DefaultServiceVersion>", "<StaticWebsite />")
+OF_BLOBS_ONLY: Final = {
+    "<DefaultServiceVersion>2019-02-02</DefaultServiceVersion>": None,
+    "<StaticWebsite><Enabled>false</Enabled></StaticWebsite>": None,
+    "<StaticWebsite />": MISSING,
+    "<StaticWebsite>text</StaticWebsite>": DOCUMENT,
+    "<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>": None,
+    "<DeleteRetentionPolicy><Days>1</Days></DeleteRetentionPolicy>": MISSING,
+    "<DeleteRetentionPolicy><Enabled>false</Enabled><Days>x</Days></DeleteRetentionPolicy>": DOCUMENT,
+    "<DeleteRetentionPolicy><Enabled>false</Enabled><AllowPermanentDelete>x</AllowPermanentDelete>"
+    "</DeleteRetentionPolicy>": DOCUMENT,
+    "<DeleteRetentionPolicy><Enabled>false</Enabled><AllowPermanentDelete>true</AllowPermanentDelete>"
+    "</DeleteRetentionPolicy>": "NotImplemented",
+}
 
 
 @pytest.mark.parametrize("content", [*PROPERTIES, *OF_BLOBS_ONLY])
@@ -273,18 +369,22 @@ def test_properties_of_a_service_are_known_ones(service: str, content: str) -> N
     before = account.state()
     body = f"<StorageServiceProperties>{content}</StorageServiceProperties>".encode()
     status = account.wires[service].send("PUT", "/?restype=service&comp=properties", {}, body).status
-    code = PROPERTIES.get(content, None if service == "blob" else "InvalidXmlDocument")
-    assert (status, account.engine.ledger.records[-1].error) == (400 if code else 202, code)
+    of_this_service = PROPERTIES | (OF_BLOBS_ONLY if service == "blob" else dict.fromkeys(OF_BLOBS_ONLY, DOCUMENT))
+    code = of_this_service[content]
+    expected = 202 if code is None else 501 if code == "NotImplemented" else 400
+    assert (status, account.engine.ledger.records[-1].error) == (expected, code)
     assert code is None or account.state() == before
 
 
 @pytest.mark.parametrize(
     "content",
-    ["<Policy />", "<SignedIdentifier><Name>a</Name></SignedIdentifier>"]
+    ["text", "<Policy />", "<SignedIdentifier><Name>a</Name></SignedIdentifier>"]
     + [
         f"<SignedIdentifier><Id>a</Id>{terms}</SignedIdentifier>"
         for terms in (
+            "text",
             "<Id>b</Id>",
+            "<AccessPolicy>text</AccessPolicy>",
             "<AccessPolicy><End /></AccessPolicy>",
             "<AccessPolicy><Start>x</Start></AccessPolicy>",
         )
@@ -301,6 +401,65 @@ def test_policies_are_known_ones(path: str, content: str) -> None:
     assert account.wires[service].send("PUT", path, {}, body).status == 400
     assert account.engine.ledger.records[-1].error == "InvalidXmlDocument"
     assert account.state() == before
+
+
+TAG: Final = "<Key>a</Key><Value>b</Value>"
+BODIES: Final = {
+    "PutMessage": ("text<MessageText>a</MessageText>", "<MessageText>a</MessageText><MessageText>b</MessageText>"),
+    "UpdateMessage": ("<MessageText>a</MessageText><Priority>1</Priority>", "<MessageText>a</MessageText>text"),
+    "PutBlockList": ("text", "<Uncommitted>YQ==</Uncommitted>text", "<Newest>YQ==</Newest>"),
+    "SetBlobTags": (
+        "text<TagSet />",
+        "<TagSet>text</TagSet>",
+        f"<TagSet><Tag>text{TAG}</Tag></TagSet>",
+        f"<TagSet><Tag>{TAG}<Color>red</Color></Tag></TagSet>",
+    ),
+}
+"""The content of bodies with elements or text that the document does not have."""
+
+
+@pytest.mark.parametrize(("name", "content"), [(name, content) for name in BODIES for content in BODIES[name]])
+def test_nothing_in_a_document_is_ignored(name: str, content: str) -> None:
+    account = unchanged_account()
+    before = account.state()
+    operation = next(operation for operation in DOCUMENTED if operation.name == name)
+    root = re.match(r"<(\w+)>", operation.body)
+    assert root
+    response = account.ask(operation._replace(body=f"<{root[1]}>{content}</{root[1]}>"), {})
+    assert (response.status, account.engine.ledger.records[-1].error) == (400, DOCUMENT)
+    assert account.state() == before
+
+
+LISTS: Final = ("QueryTables", "QueryEntities")
+NO_LISTS: Final = [
+    operation for operation in DOCUMENTED if "accept" in operation.headers and operation.name not in LISTS
+] + [operation for operation in DOCUMENTED if operation.name == "DeleteTable"]
+
+
+@pytest.mark.parametrize("operation", NO_LISTS, ids=[operation.name for operation in NO_LISTS])
+@pytest.mark.parametrize("option", ["?$top", "?$filter", "?$orderby", "?$skip", "?$expand", "?$bogus", "?$TOP"])
+def test_what_is_no_list_has_no_options_of_lists(operation: Documented, option: str) -> None:
+    account = unchanged_account()
+    before = account.state()
+    assert account.ask(operation, {option: "1"}).status == 501
+    assert account.state() == before
+
+
+@pytest.mark.parametrize("name", ["CreateTable", "InsertEntity", "MergeEntity"])
+def test_a_type_needs_a_property(name: str) -> None:
+    account = unchanged_account()
+    before = account.state()
+    operation = next(operation for operation in DOCUMENTED if operation.name == name)
+    response = account.ask(operation._replace(body=operation.body[:-1] + ', "B@odata.type": "Edm.Int64"}'), {})
+    assert (response.status, account.engine.ledger.records[-1].error) == (400, "InvalidInput")
+    assert account.state() == before
+
+
+def test_a_table_has_only_a_name() -> None:
+    operation = next(operation for operation in DOCUMENTED if operation.name == "CreateTable")
+    account = Account()
+    assert account.ask(operation._replace(body='{"TableName": "New", "Color": "red"}'), {}).status == 400
+    assert account.ask(operation._replace(body='{"TableName": "New", "odata.type": "Table"}'), {}).status == 201
 
 
 @pytest.mark.parametrize("service", SUPPORT)

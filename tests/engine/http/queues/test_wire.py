@@ -187,7 +187,8 @@ class TestQueues:
 
 class TestAnswers:
     def test_the_services_keep_their_properties_apart(self, engine: Engine, wire: QueueWire) -> None:
-        body = "<StorageServiceProperties><Logging><Read>true</Read></Logging></StorageServiceProperties>"
+        body = "<StorageServiceProperties><Logging><Version>1.0</Version>"
+        body += "<Read>true</Read><Write>true</Write><Delete>true</Delete></Logging></StorageServiceProperties>"
         assert wire.send("PUT", "/?restype=service&comp=properties", {}, body).status == 202
         assert b"<Read>true</Read>" in wire.send("GET", "/?restype=service&comp=properties").body
         assert not engine.tables.get_service_properties().logging.read
