@@ -278,9 +278,6 @@ APPEND_POSITION_NOT_MET = _error(
 )
 MAX_SIZE_NOT_MET = _error("412 MaxBlobSizeConditionNotMet: The max blob size condition specified was not met.")
 BLOB_IS_SEALED = _error("409 BlobIsSealed: The blob is sealed and its contents cannot be modified.")
-BLOB_BEING_REHYDRATED = _error(
-    "409 BlobBeingRehydrated: This operation is not permitted because the blob is being rehydrated."
-)
 BLOB_ARCHIVED = _error("409 BlobArchived: This operation is not permitted on an archived blob.")
 
 # -- Copies

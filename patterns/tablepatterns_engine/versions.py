@@ -27,7 +27,6 @@ _FIRST_VERSIONS: Final[Mapping[str, str]] = {
     "x-ms-creation-time": "2017-11-09",
     "x-ms-has-immutability-policy": "2017-11-09",
     "x-ms-has-legal-hold": "2017-11-09",
-    "x-ms-rehydrate-priority": "2019-12-12",
     "x-ms-default-encryption-scope": "2019-02-02",
     "x-ms-deny-encryption-scope-override": "2019-02-02",
     "x-ms-immutable-storage-with-versioning-enabled": "2020-10-02",

@@ -173,17 +173,3 @@ async def test_an_archived_blob_cannot_be_read(blob: Any, blob_rejected: Any) ->
     assert (await blob.get_blob_properties()).blob_tier == StandardBlobTier.ARCHIVE
     async with blob_rejected(ARCHIVED):
         await text_of(blob)
-
-
-@pytest.mark.azurite_deviates("rehydration", "rehydrates a blob immediately")
-async def test_an_archived_blob_is_pending_while_it_is_rehydrated(
-    container: Any, blob: Any, blob_rejected: Any
-) -> None:
-    await blob.upload_blob(b"...", standard_blob_tier=StandardBlobTier.ARCHIVE)
-    await blob.set_standard_blob_tier(StandardBlobTier.COOL, rehydrate_priority="High")
-    (listed,) = [item async for item in container.list_blobs()]
-    for properties in (await blob.get_blob_properties(), listed):
-        assert (properties.blob_tier, properties.archive_status) == ("Archive", "rehydrate-pending-to-cool")
-        assert properties.rehydrate_priority == "High"
-    async with blob_rejected(ARCHIVED):
-        await text_of(blob)

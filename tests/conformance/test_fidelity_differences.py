@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from azure.storage.blob import StandardBlobTier
 
 from conformance.raw import Raw
 
 # What Azurite does is another matter
 pytestmark = pytest.mark.usefixtures("engine")
+
+
+async def test_an_archived_blob_comes_back_at_once(container: Any) -> None:
+    blob = await container.upload_blob("b", b"old")
+    await blob.set_standard_blob_tier(StandardBlobTier.ARCHIVE)
+    await blob.set_standard_blob_tier(StandardBlobTier.HOT)
+    assert (await blob.get_blob_properties()).archive_status is None
+    assert await (await blob.download_blob()).readall() == b"old"
 
 
 async def test_a_copy_in_one_step_is_like_any_other(container: Any) -> None:

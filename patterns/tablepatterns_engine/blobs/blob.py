@@ -76,25 +76,6 @@ class CopyRecord:
     finished: Ticks
 
 
-class Priority(Enum):
-    """How urgent a rehydration is."""
-
-    STANDARD = "Standard"
-    HIGH = "High"
-
-
-class Rehydration(NamedTuple):
-    """The change of an archived blob to an online tier, which takes hours."""
-
-    tier: Tier
-    priority: Priority
-    ends: Ticks
-
-    @property
-    def status(self) -> str:
-        return f"rehydrate-pending-to-{self.tier.value.lower()}"
-
-
 class Revision(NamedTuple):
     """Which state of a blob a request names: a snapshot, a version, or by default the current one."""
 
@@ -135,7 +116,6 @@ class Blob:
     copy: CopyRecord | None = None
     tier: Tier | None = None
     tier_changed: Ticks | None = None
-    rehydration: Rehydration | None = None
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     sealed: bool = False
     snapshot: Ticks | None = None

@@ -231,9 +231,6 @@ def tier_headers(blob: Blob) -> dict[str, str]:
     headers = {"x-ms-access-tier": blob.tier.value}
     if blob.tier is Tier.SMART:
         headers["x-ms-smart-access-tier"] = Tier.HOT.value
-    if blob.rehydration:
-        headers["x-ms-archive-status"] = blob.rehydration.status
-        headers["x-ms-rehydrate-priority"] = blob.rehydration.priority.value
     if blob.tier_changed is not None:
         headers["x-ms-access-tier-change-time"] = http_date(blob.tier_changed)
     return headers

@@ -14,7 +14,7 @@ from ..http.headers import metadata_headers, read_number, read_words
 from ..http.message import Response
 from ..http.xml import XML, write_document
 from ..resources import invalid_parameter
-from ..versions import FIRST_WITH_BOTH_CHECKSUMS, drop_newer_headers
+from ..versions import FIRST_WITH_BOTH_CHECKSUMS
 from .blob import CURRENT, Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall, BlobPermit
@@ -74,7 +74,6 @@ def get_properties(call: BlobCall) -> Response:
     blob = call.state.get(*call.place, read_terms(call.request.headers), call.revision)
     call.notes.examined = call.notes.returned = 1
     headers = read_headers(blob) | _lease(call, blob) | tier_headers(blob) | _md5(blob, "Content-MD5")
-    drop_newer_headers(headers, call.version)
     return Response(200, {**headers, **_overrides(call), "Content-Length": str(len(blob.content))})
 
 

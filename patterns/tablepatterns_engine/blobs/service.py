@@ -11,7 +11,7 @@ from tablepatterns.edm import Ticks
 from tablepatterns.limits import MAX_APPEND_BYTES, MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
 
 from .. import errors
-from ..clock import SECOND, Clock
+from ..clock import Clock
 from ..content import Content
 from ..errors import ErrorMessage, ServiceError
 from ..resources import AccessPolicy, Settings, checked_metadata
@@ -24,8 +24,6 @@ from .blob import (
     CopyRecord,
     Draft,
     Kind,
-    Priority,
-    Rehydration,
     Revision,
     Tier,
     Where,
@@ -44,8 +42,6 @@ from .state import Container, Slot, Snapshots
 __all__ = ["Blobs", "CopySource", "Snapshots"]
 
 _NO_DRAFT: Final = Draft()
-_HOURS: Final = {Priority.STANDARD: 15, Priority.HIGH: 1}
-"""The longest time of a rehydration that the service names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,6 @@ class Blobs(Settings):
         super().__init__(clock)
         self.keeps_versions = False
         self.containers = Containers(clock, self._lock)
-        self._rehydrating: list[Slot] = []
 
     # -- Reading
 
@@ -98,7 +93,7 @@ class Blobs(Settings):
 
     def page(self, container: str, query: ListBlobsQuery) -> Page:
         with self._lock:
-            return list_page(self._container(container).slots, query, self._clock.now())
+            return list_page(self.containers.find(container).slots, query, self._clock.now())
 
     # -- Making and replacing
 
@@ -233,18 +228,11 @@ class Blobs(Settings):
             slot.replace(blob, replace(blob, tags=checked))
 
     def set_tier(
-        self,
-        container: str,
-        name: str,
-        tier: Tier,
-        terms: Terms = NO_TERMS,
-        revision: Revision = CURRENT,
-        *,
-        priority: Priority = Priority.STANDARD,
+        self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, revision: Revision = CURRENT
     ) -> Blob:
         """Move a block blob or an earlier state to another tier without a new ETag; return the state before.
 
-        Rehydrating an archived blob takes 15 hours, or one with high priority.
+        An archived blob is rehydrated immediately; on the service this takes hours.
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -252,14 +240,7 @@ class Blobs(Settings):
             check_write(terms, blob)
             _check_kind(blob, Kind.BLOCK)
             blob.lease.check_read(terms.lease, now, "blob")
-            if blob.rehydration and blob.rehydration.tier is not tier:
-                raise ServiceError(errors.BLOB_BEING_REHYDRATED)
-            changed = replace(blob, tier=tier, tier_changed=now)
-            if blob.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE:
-                ends = Ticks(now + _HOURS[priority] * 3600 * SECOND)
-                changed = replace(blob, rehydration=Rehydration(tier, priority, ends))
-                self._rehydrating.append(slot)
-            slot.replace(blob, changed)
+            slot.replace(blob, replace(blob, tier=tier, tier_changed=now))
         return blob
 
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
@@ -319,7 +300,7 @@ class Blobs(Settings):
                 blob.lease.check_write(terms.lease, now, "blob")
                 is_permanent = slot.remove(blob, snapshots, keeps_versions=self.keeps_versions)
             if slot.current is None and not slot.earlier:
-                del self._container(container).slots[name]
+                del self.containers.find(container).slots[name]
         return is_permanent
 
     # -- Access policies
@@ -379,20 +360,14 @@ class Blobs(Settings):
         blob.lease.check_write(terms.lease, self._clock.now(), "blob")
         return slot, blob
 
-    def _container(self, name: str) -> Container:
-        if self._rehydrating:
-            now = self._clock.now()
-            self._rehydrating = [slot for slot in self._rehydrating if slot.finish_rehydrations(now)]
-        return self.containers.find(name)
-
     def _place(self, container: str, name: str) -> tuple[Container, Slot]:
-        home = self._container(container)
+        home = self.containers.find(container)
         check_blob_name(name)
         return home, home.slots.get(name) or Slot(name)
 
     def _slot(self, container: str, name: str) -> Slot:
         """Return the slot of a name, which must not be empty."""
-        slot = self._container(container).slots.get(name)
+        slot = self.containers.find(container).slots.get(name)
         if slot is None or not (slot.current or slot.earlier or slot.staged(self._clock.now())):
             raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot

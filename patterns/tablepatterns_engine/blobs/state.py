@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
@@ -112,15 +112,6 @@ class Slot:
             self.current = after
         else:
             self.earlier[self.earlier.index(before)] = after
-
-    def finish_rehydrations(self, now: Ticks) -> bool:
-        """Move the blobs whose rehydration has ended to their tier; return whether others are pending."""
-        is_pending = False
-        for blob in [*self.earlier, *([self.current] if self.current else [])]:
-            if (change := blob.rehydration) and change.ends <= now:
-                self.replace(blob, replace(blob, tier=change.tier, tier_changed=change.ends, rehydration=None))
-            is_pending |= change is not None and change.ends > now
-        return is_pending
 
     def remove(self, blob: Blob, snapshots: Snapshots | None, *, keeps_versions: bool) -> bool:
         """Remove an earlier state, or the blob with or without its snapshots; return whether it is gone for good.

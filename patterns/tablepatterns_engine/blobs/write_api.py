@@ -14,7 +14,7 @@ from ..errors import ServiceError
 from ..http.headers import read_metadata, required_option, seven_digits
 from ..http.message import Request, Response
 from ..resources import invalid_parameter
-from .blob import Blob, ContentHeaders, Draft, Kind, Priority, Tier
+from .blob import Blob, ContentHeaders, Draft, Kind, Tier
 from .body import Payload, check_md5, checksum_headers, md5_headers, md5_of, parse_range, read_copied, read_payload
 from .call import ADD, CREATE, DELETE, DELETE_VERSION, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .headers import (
@@ -242,6 +242,8 @@ def _read_kind(headers: Mapping[str, str]) -> Kind:
 
 
 _PRIORITY: Final = "x-ms-rehydrate-priority"
+_PRIORITIES: Final = ("Standard", "High")
+"""Of rehydrating an archived blob; the engine does it immediately."""
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _ROOT_ONLY: Final = "This operation is only allowed on the root blob. %s should not be provided."
 _SNAPSHOT_WORDS: Final[Mapping[str, Snapshots]] = {"include": "include", "only": "only"}
@@ -273,8 +275,8 @@ def set_tier(call: BlobCall) -> Response:
     call.begin("SetBlobTier", WRITE)
     headers = call.request.headers
     tier = required(headers, _TIER, Tier)
-    priority = read_header(headers, _PRIORITY, Priority) or Priority.STANDARD
-    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.revision, priority=priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
+    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.revision)
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
 
 
@@ -312,7 +314,7 @@ def copy_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     is_sync = bool(flag(headers, "x-ms-requires-sync"))
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
-    read_header(headers, _PRIORITY, Priority)
+    read_header(headers, _PRIORITY, _PRIORITIES.index)
     # The account's key authorizes the source of an asynchronous copy, but not of a synchronous one
     source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
     if is_sync:

@@ -183,11 +183,8 @@ def _tier(blob: Blob) -> str:
     if blob.tier is None:
         return _DEFAULT_TIER
     changed = http_date(blob.tier_changed) if blob.tier_changed else None
-    state = optional("SmartAccessTier", Tier.HOT.value if blob.tier is Tier.SMART else None)
-    if blob.rehydration:
-        state += optional("ArchiveStatus", blob.rehydration.status)
-        state += optional("RehydratePriority", blob.rehydration.priority.value)
-    return optional("AccessTier", blob.tier.value) + state + optional("AccessTierChangeTime", changed)
+    smart = optional("SmartAccessTier", Tier.HOT.value if blob.tier is Tier.SMART else None)
+    return optional("AccessTier", blob.tier.value) + smart + optional("AccessTierChangeTime", changed)
 
 
 def _lease(lease: Lease, now: Ticks) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, of, put, text_of
 from support.table_states import Rejected
-from tablepatterns_engine.blobs.blob import CURRENT, ContentHeaders, Draft, Priority, Tier
-from tablepatterns_engine.blobs.listing import ListBlobsQuery
+from tablepatterns_engine.blobs.blob import ContentHeaders, Draft, Tier
 from tablepatterns_engine.blobs.service import Blobs, CopySource
-from tablepatterns_engine.clock import Clock
 
 # ------------------------------------------------------------------ whole blobs
 
@@ -84,54 +80,8 @@ def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, rejecte
     ):
         with rejected("BlobArchived", "This operation is not permitted on an archived blob."):
             call()
-
-
-@pytest.mark.parametrize(("priority", "hours"), [(Priority.STANDARD, 15), (Priority.HIGH, 1)])
-def test_a_rehydration_takes_hours(
-    blobs: Blobs, rejected: Rejected, clock: Clock, priority: Priority, hours: int
-) -> None:
-    archived = put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
-    assert blobs.set_tier(HOME, "b", Tier.COOL, priority=priority) is archived
-    for tier in (Tier.HOT, Tier.ARCHIVE):
-        with rejected("BlobBeingRehydrated"):
-            blobs.set_tier(HOME, "b", tier)
-    clock.advance(hours * 3600 - 1)
-    pending = blobs.get(HOME, "b")
-    assert pending.rehydration
-    assert (pending.tier, pending.rehydration.status) == (Tier.ARCHIVE, "rehydrate-pending-to-cool")
-    with rejected("BlobArchived"):
-        pending.check_online()
-    clock.advance(1)
-    (listed,) = blobs.page(HOME, ListBlobsQuery()).items
-    assert listed == blobs.get(HOME, "b")
-    assert listed == replace(archived, tier=Tier.COOL, tier_changed=clock.now())
-
-
-def test_a_higher_priority_makes_a_rehydration_shorter(blobs: Blobs, clock: Clock) -> None:
-    put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
-    blobs.set_tier(HOME, "b", Tier.HOT)
-    blobs.set_tier(HOME, "b", Tier.HOT, priority=Priority.HIGH)
-    clock.advance(3600)
-    assert blobs.get(HOME, "b").tier is Tier.HOT
-
-
-def test_a_blob_that_replaces_a_rehydrating_one_is_not_rehydrated(blobs: Blobs, clock: Clock) -> None:
-    put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
-    blobs.set_tier(HOME, "b", Tier.HOT)
-    put(blobs, "b", "...", draft=Draft(tier=Tier.COOL))
-    clock.advance(15 * 3600)
-    assert blobs.get(HOME, "b").tier is Tier.COOL
-
-
-def test_a_snapshot_is_rehydrated_without_its_blob(blobs: Blobs, clock: Clock) -> None:
-    put(blobs, "b", "...")
-    taken = blobs.snapshot(HOME, "b").revision
-    for revision in (taken, CURRENT):
-        blobs.set_tier(HOME, "b", Tier.ARCHIVE, revision=revision)
-    blobs.set_tier(HOME, "b", Tier.HOT, revision=taken)
-    clock.advance(15 * 3600)
-    assert blobs.get(HOME, "b", revision=taken).tier is Tier.HOT
-    assert blobs.get(HOME, "b").tier is Tier.ARCHIVE
+    assert blobs.set_tier(HOME, "b", Tier.HOT).tier is Tier.ARCHIVE
+    blobs.get(HOME, "b").check_online()
 
 
 def test_an_archived_blob_can_be_copied_to_another_name_and_an_online_tier(blobs: Blobs, rejected: Rejected) -> None:
