@@ -22,6 +22,9 @@ from tablepatterns import connect
 from tablepatterns.cli.main import main
 from tablepatterns.cli.output import console, progress_bars, shows_progress
 from tablepatterns.extras import how_to_install
+from tablepatterns_engine import serving
+from tablepatterns_engine.account import Engine
+from tablepatterns_engine.server.listeners import Listeners
 
 SECONDS_TO_STOP = 4
 ANY_PORTS = ("--table-port", "0", "--queue-port", "0", "--blob-port", "0")
@@ -95,6 +98,19 @@ def test_a_port_that_is_taken_is_said_so() -> None:
         said = run("serve", *ANY_PORTS, "--table-port", taken)
     assert said.exit_code == 1
     assert taken in said.output
+
+
+def test_a_served_account_keeps_versions_of_blobs_if_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    engines: list[Engine] = []
+
+    def answer(engine: Engine, listeners: Listeners) -> None:
+        engines.append(engine)
+        listeners.close()
+
+    monkeypatch.setattr(serving, "serve", answer)
+    assert run("serve", *ANY_PORTS).exit_code == 0
+    assert run("serve", *ANY_PORTS, "--keep-blob-versions").exit_code == 0
+    assert [engine.keep_blob_versions for engine in engines] == [False, True]
 
 
 def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,9 @@ def serve(
         list[str] | None, typer.Option(help="Another name that requests and pages may use for it; several times.")
     ] = None,
     account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
+    keep_blob_versions: Annotated[
+        bool, typer.Option("--keep-blob-versions", help="Keep the previous versions of blobs.")
+    ] = False,
     as_json: bool = False,
 ) -> None:
     """Serve an in-memory account over HTTP until Ctrl+C or SIGTERM; its data is not saved.
@@ -45,6 +48,8 @@ def serve(
     from tablepatterns_engine.serving import serve as answer
 
     engine = engine_of(account, os.environ)
+    if keep_blob_versions:
+        engine.keep_blob_versions = True
     try:
         listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())
     except OSError as error:
