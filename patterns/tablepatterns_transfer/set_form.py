@@ -67,8 +67,8 @@ def check_form(subject: str, manifest: Manifest, form: SetForm | None) -> None:
     if form is None or (manifest.form is None and manifest.content == "rows"):
         return
     if manifest.form is None:
-        rule = "it does not state how the set stored its entities, as exports of earlier versions do not"
-        raise BadInput(subject, manifest.table, rule, "export the set again")
+        reason = "it does not state how the set stored its entities, as exports of earlier versions do not"
+        raise BadInput(subject, manifest.table, reason, "export the set again")
     rule = SetForm(*manifest.form).difference(form, as_stored=manifest.content == "rows")
     if rule is not None:
         raise BadInput(subject, manifest.table, rule, "use a set that is declared as the exported one")
