@@ -9,19 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tablepatterns import limits
 from tablepatterns.edm import Ticks
 from tablepatterns.errors import BadInput
-from tablepatterns.limits import (
-    MAX_ACCESS_POLICIES,
-    MAX_CORS_NAME_LENGTH,
-    MAX_CORS_NAMES,
-    MAX_CORS_PREFIXES,
-    MAX_CORS_RULES,
-    MAX_METADATA_BYTES,
-    MAX_RETENTION_DAYS,
-    QUEUE_NAME_MAX_LENGTH,
-    QUEUE_NAME_MIN_LENGTH,
-)
 
 from . import errors
 from .clock import SECOND, Clock
@@ -33,7 +23,7 @@ _CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 def check_resource_name(name: str) -> None:
     """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them."""
-    if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
+    if not limits.QUEUE_NAME_MIN_LENGTH <= len(name) <= limits.QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _CHARACTERS.fullmatch(name):
         raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)
@@ -68,7 +58,7 @@ def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     if not all(map(_NAME.fullmatch, metadata)) or any(map(NOT_IN_HEADERS.search, metadata.values())):
         raise ServiceError(errors.INVALID_METADATA)
     size = sum(len(name) + len(value.encode("utf-8", "surrogatepass")) for name, value in metadata.items())
-    if size > MAX_METADATA_BYTES:
+    if size > limits.MAX_METADATA_BYTES:
         raise ServiceError(errors.METADATA_TOO_LARGE)
     return dict(metadata)
 
@@ -126,8 +116,8 @@ class CorsRule:
             raise ServiceError(errors.INVALID_XML_VALUE)
         for names in lists:
             prefixes = sum(name.endswith("*") for name in names)
-            has_long = any(len(name) > MAX_CORS_NAME_LENGTH for name in names)
-            if has_long or prefixes > MAX_CORS_PREFIXES or len(names) - prefixes > MAX_CORS_NAMES:
+            has_long = any(len(name) > limits.MAX_CORS_NAME_LENGTH for name in names)
+            if has_long or prefixes > limits.MAX_CORS_PREFIXES or len(names) - prefixes > limits.MAX_CORS_NAMES:
                 raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
@@ -155,10 +145,10 @@ class ServiceProperties:
             metrics.enabled and metrics.include_apis is None for metrics in (self.hour_metrics, self.minute_metrics)
         ):
             raise ServiceError(errors.MISSING_XML_NODE)
-        if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
+        if len(self.cors) > limits.MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for retention in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
-            if retention.enabled and not 1 <= (retention.days or 0) <= MAX_RETENTION_DAYS:
+            if retention.enabled and not 1 <= (retention.days or 0) <= limits.MAX_RETENTION_DAYS:
                 raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
@@ -178,7 +168,7 @@ class AccessPolicy:
 def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
     """Reject more than five policies, duplicate or long names, and permissions other than the service's `letters`."""
     names = {policy.id for policy in policies}
-    if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
+    if len(policies) > limits.MAX_ACCESS_POLICIES or len(names) < len(policies):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)
     if any(len(name) > MAX_POLICY_ID_LENGTH for name in names):
         raise ServiceError(errors.INVALID_XML_DOCUMENT)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Final, NamedTuple
 
+from tablepatterns import limits
 from tablepatterns.edm import Ticks
 from tablepatterns.errors import BadInput
-from tablepatterns.limits import (
-    ACCOUNT_TRANSACTIONS_PER_SECOND,
-    PARTITION_ENTITIES_PER_SECOND,
-    QUEUE_MESSAGES_PER_SECOND,
-)
 
 from .clock import SECOND, Clock
 from .faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Fault, RequestInfo
@@ -65,9 +61,9 @@ class Targets:
     def __init__(
         self,
         *,
-        partition: float | None = PARTITION_ENTITIES_PER_SECOND,
-        queue: float | None = QUEUE_MESSAGES_PER_SECOND,
-        account: float | None = ACCOUNT_TRANSACTIONS_PER_SECOND,
+        partition: float | None = limits.PARTITION_ENTITIES_PER_SECOND,
+        queue: float | None = limits.QUEUE_MESSAGES_PER_SECOND,
+        account: float | None = limits.ACCOUNT_TRANSACTIONS_PER_SECOND,
     ) -> None:
         self.partition = _checked("partition", partition)
         self.queue = _checked("queue", queue)

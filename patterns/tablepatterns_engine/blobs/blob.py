@@ -10,15 +10,8 @@ from enum import Enum
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from tablepatterns import limits
 from tablepatterns.edm import Ticks
-from tablepatterns.limits import (
-    BLOB_NAME_MAX_LENGTH,
-    MAX_BLOCK_ID_BYTES,
-    MAX_BLOCKS,
-    MAX_TAG_NAME_LENGTH,
-    MAX_TAG_VALUE_LENGTH,
-    MAX_TAGS,
-)
 
 from .. import errors
 from ..content import Content
@@ -169,7 +162,7 @@ def etag_of(modified: Ticks) -> str:
 
 
 def check_blob_name(name: str) -> None:
-    if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
+    if not 0 < len(name) <= limits.BLOB_NAME_MAX_LENGTH:
         raise ServiceError(errors.INVALID_URI)
 
 
@@ -182,19 +175,19 @@ def check_block_id(block_id: str) -> None:
         size = len(b64decode(block_id, validate=True))
     except ValueError as error:
         raise ServiceError(wrong.with_details(Reason="Not a valid base64 string.")) from error
-    if not 0 < size <= MAX_BLOCK_ID_BYTES:
+    if not 0 < size <= limits.MAX_BLOCK_ID_BYTES:
         raise ServiceError(wrong.with_details(Reason="The block id is empty or too long."))
 
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return a copy to store; reject more than ten tags, and names or values with invalid characters or lengths."""
-    if len(tags) > MAX_TAGS or not all(is_tag(*pair) for pair in tags.items()):
+    if len(tags) > limits.MAX_TAGS or not all(is_tag(*pair) for pair in tags.items()):
         raise ServiceError(errors.INVALID_TAGS)
     return dict(tags)
 
 
 def is_tag(name: str, value: str) -> bool:
-    has_length = 0 < len(name) <= MAX_TAG_NAME_LENGTH and len(value) <= MAX_TAG_VALUE_LENGTH
+    has_length = 0 < len(name) <= limits.MAX_TAG_NAME_LENGTH and len(value) <= limits.MAX_TAG_VALUE_LENGTH
     return has_length and bool(_TAG.fullmatch(name) and _TAG.fullmatch(value))
 
 
@@ -225,7 +218,7 @@ def chosen(
     entries: Sequence[tuple[Where, str]], committed: Iterable[Block], staged: Mapping[str, Block]
 ) -> tuple[Block, ...]:
     """Return the blocks of a list, in order; a block may occur more than once."""
-    if len(entries) > MAX_BLOCKS:
+    if len(entries) > limits.MAX_BLOCKS:
         raise ServiceError(errors.BLOCK_LIST_TOO_LONG)
     kept = {block.id: block for block in committed}
     lists = {Where.COMMITTED: kept, Where.UNCOMMITTED: staged, Where.LATEST: {**kept, **staged}}

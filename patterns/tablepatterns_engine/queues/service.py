@@ -13,15 +13,8 @@ from uuid import uuid4
 
 from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
 
+from tablepatterns import limits
 from tablepatterns.edm import Ticks
-from tablepatterns.limits import (
-    DEFAULT_TIME_TO_LIVE,
-    DEFAULT_VISIBILITY_TIMEOUT,
-    MAX_MESSAGE_BYTES,
-    MAX_MESSAGES_PER_GET,
-    MAX_PAGE_QUEUES,
-    MAX_VISIBILITY_TIMEOUT,
-)
 
 from .. import errors
 from ..clock import SECOND, Clock
@@ -63,8 +56,11 @@ class Message(NamedTuple):
 def check_text(text: str) -> None:
     """Reject a text of more than 64 KiB in UTF-8."""
     # No character takes more than four bytes, so most texts need not be encoded to be measured
-    if len(text) * 4 > MAX_MESSAGE_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
-        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=MAX_MESSAGE_BYTES))
+    if (
+        len(text) * 4 > limits.MAX_MESSAGE_BYTES
+        and len(text.encode("utf-8", "surrogatepass")) > limits.MAX_MESSAGE_BYTES
+    ):
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=limits.MAX_MESSAGE_BYTES))
 
 
 def new_receipt(visible: Ticks, stamp: Ticks) -> str:
@@ -147,9 +143,9 @@ def _seconds(period: timedelta) -> int:
     return int(period.total_seconds())
 
 
-_LONGEST: Final = _seconds(MAX_VISIBILITY_TIMEOUT)
-TIME_TO_LIVE: Final = _seconds(DEFAULT_TIME_TO_LIVE)
-VISIBILITY_TIMEOUT: Final = _seconds(DEFAULT_VISIBILITY_TIMEOUT)
+_LONGEST: Final = _seconds(limits.MAX_VISIBILITY_TIMEOUT)
+TIME_TO_LIVE: Final = _seconds(limits.DEFAULT_TIME_TO_LIVE)
+VISIBILITY_TIMEOUT: Final = _seconds(limits.DEFAULT_VISIBILITY_TIMEOUT)
 
 
 class Listed(NamedTuple):
@@ -191,9 +187,11 @@ class Queues(Settings):
             del self._queues[self._queue(name).name]
             self.deletions.begin(name)
 
-    def page(self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_QUEUES) -> tuple[list[Listed], str | None]:
+    def page(
+        self, prefix: str = "", start: str = "", limit: int = limits.MAX_PAGE_QUEUES
+    ) -> tuple[list[Listed], str | None]:
         """Return a page of queues sorted by name, and the first name of the next page; None on the last."""
-        check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
+        check_range("maxresults", limit, 1, limits.MAX_PAGE_QUEUES)
         with self._lock:
             queues, following = self._queues.page(prefix, start, limit)
             return [Listed(queue.name, queue.metadata) for queue in queues], following
@@ -236,7 +234,7 @@ class Queues(Settings):
 
     def get(self, queue: str, limit: int = 1, visibility: int = VISIBILITY_TIMEOUT) -> list[Message]:
         """Receive messages, which are then invisible for a while and may expire in it; each has a unique receipt."""
-        check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
+        check_range("numofmessages", limit, 1, limits.MAX_MESSAGES_PER_GET)
         check_range("visibilitytimeout", visibility, 1, _LONGEST)
         with self._lock:
             home, now = self._swept(queue)
@@ -248,7 +246,7 @@ class Queues(Settings):
 
     def peek(self, queue: str, limit: int = 1) -> list[Message]:
         """Return the messages that `get` would return, without changing them."""
-        check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
+        check_range("numofmessages", limit, 1, limits.MAX_MESSAGES_PER_GET)
         with self._lock:
             home, now = self._swept(queue)
             return home.visible(now, limit)

@@ -11,30 +11,17 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
+from tablepatterns import limits
 from tablepatterns.edm import SIZES, Int64, Ticks, names_size, ordinal, utf16_length
 from tablepatterns.filters import Value
-from tablepatterns.limits import (
-    DATETIME_MIN,
-    FORBIDDEN_IN_KEYS,
-    INT32_MAX,
-    INT32_MIN,
-    MAX_BINARY_BYTES,
-    MAX_CUSTOM_PROPERTIES,
-    MAX_ENTITY_BYTES,
-    MAX_KEY_UNITS,
-    MAX_PROPERTY_NAME_LENGTH,
-    MAX_STRING_UNITS,
-    MAX_TRANSACTION_OPERATIONS,
-    SYSTEM_PROPERTIES,
-)
 
 from .. import errors
 from ..errors import ErrorMessage, ServiceError, TransactionError
 
 __all__ = ["Entity", "Value", "check_key", "check_key_size", "check_size", "checked_size"]
 
-_FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
-_FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
+_FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
+_FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 
 
 class Names(dict[str, int]):
@@ -144,13 +131,13 @@ def check_key(name: str, value: str, *, in_body: bool) -> None:
 
 def check_key_size(*keys: str) -> None:
     """Reject a key over 1 KiB; the service notices only when it stores a new entity."""
-    if any(utf16_length(key) > MAX_KEY_UNITS for key in keys):
+    if any(utf16_length(key) > limits.MAX_KEY_UNITS for key in keys):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
 
 
 def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> int:
     """Return the size of an entity, as `edm.entity_size`; reject invalid names and values, and too many properties."""
-    if len(properties) > MAX_CUSTOM_PROPERTIES:
+    if len(properties) > limits.MAX_CUSTOM_PROPERTIES:
         raise ServiceError(errors.TOO_MANY_PROPERTIES)
     names = _names(tuple(properties))
     size = 4 + 2 * utf16_length(partition_key + row_key) + names.size
@@ -159,7 +146,7 @@ def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Valu
     for name, value in properties.items():
         if type(value) is str:
             size += 4 + 2 * (len(value) if value.isascii() else utf16_length(value))
-        elif type(value) is int and INT32_MIN <= value <= INT32_MAX:
+        elif type(value) is int and limits.INT32_MIN <= value <= limits.INT32_MAX:
             size += 4
         elif type(value) is bytes:
             size += 4 + len(value)
@@ -174,22 +161,22 @@ def checked_size(partition_key: str, row_key: str, properties: Mapping[str, Valu
 
 def check_size(size: int, values: Iterable[Value]) -> None:
     # A value over its limit makes the whole entity larger than that limit, so small entities need no further check.
-    if size > MAX_BINARY_BYTES and any(map(_too_large, values)):
+    if size > limits.MAX_BINARY_BYTES and any(map(_too_large, values)):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
-    if size > MAX_ENTITY_BYTES:
+    if size > limits.MAX_ENTITY_BYTES:
         raise ServiceError(errors.ENTITY_TOO_LARGE)
 
 
 def _too_large(value: Value) -> bool:
     if isinstance(value, str):
-        return utf16_length(value) > MAX_STRING_UNITS
-    return isinstance(value, bytes) and len(value) > MAX_BINARY_BYTES
+        return utf16_length(value) > limits.MAX_STRING_UNITS
+    return isinstance(value, bytes) and len(value) > limits.MAX_BINARY_BYTES
 
 
 def _name_error(name: str) -> ErrorMessage | None:
-    if utf16_length(name) > MAX_PROPERTY_NAME_LENGTH:
+    if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
         return errors.PROPERTY_NAME_TOO_LONG
-    if not name.isidentifier() or name in SYSTEM_PROPERTIES:
+    if not name.isidentifier() or name in limits.SYSTEM_PROPERTIES:
         return errors.PROPERTY_NAME_INVALID
     return None
 
@@ -241,8 +228,8 @@ def check(operation: Operation) -> int:
 
 def check_transaction(operations: Sequence[Operation]) -> list[int]:
     """Reject the first invalid operation of an entity group transaction; return the sizes, as `check`."""
-    if len(operations) > MAX_TRANSACTION_OPERATIONS:  # The service reports the hundredth
-        index = MAX_TRANSACTION_OPERATIONS - 1
+    if len(operations) > limits.MAX_TRANSACTION_OPERATIONS:  # The service reports the hundredth
+        index = limits.MAX_TRANSACTION_OPERATIONS - 1
         raise TransactionError(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
     group = ordinal(operations[0].partition_key)
     row_keys: set[str] = set()
