@@ -367,6 +367,16 @@ def test_the_story_of_a_killed_process(playground: Page) -> None:
     expect(patterned.locator("ol > li")).to_have_count(1)
 
 
+def test_a_step_that_is_taken_during_another_comes_after_it(playground: Page) -> None:
+    calls = playground.evaluate("""async () => {
+      const { playground } = document.querySelector("tp-play");
+      await Promise.all([playground.choose(playground.designs[1]), playground.show("advance", 61)]);
+      return playground.calls.map(([method]) => method);
+    }""")
+    assert calls == ["choose", "advance"]
+    expect(playground.locator("tp-play output")).to_have_text("61 s")
+
+
 def test_a_link_holds_the_steps_of_the_playground(playground: Page, browser: BrowserContext) -> None:
     playground.get_by_label("Chat").check()
     expect(playground.locator(".tp-form")).to_contain_text("Pattern: ", timeout=FIRST_RUN)

@@ -15,13 +15,21 @@ class Playground {
     this.place = place;
     // What leads to the state that is shown
     this.calls = [];
+    this.lastCall = Promise.resolve();
     this.status = made("p", { className: "tp-note" });
     this.status.setAttribute("role", "status");
     place.replaceChildren(this.status);
     place.classList.add("tp-playing");
   }
 
-  async ask(method, ...args) {
+  // Calls in turn: a reader can press a button before the step before it has ended
+  ask(method, ...args) {
+    const before = this.lastCall.catch(() => {});
+    this.lastCall = before.then(() => this.run(method, ...args));
+    return this.lastCall;
+  }
+
+  async run(method, ...args) {
     this.place.dataset.state = "running";
     try {
       const found = await call({ ...this.place.dataset }, MODULE, [method, args], (text) => { this.status.textContent = text; });
