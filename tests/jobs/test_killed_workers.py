@@ -127,8 +127,8 @@ def test_a_deletion_deletes_what_matches_whichever_processes_die(
     assert count(EntitySet(connect("env"), "Staff", Key("{PartitionKey}", "{RowKey}"))).entities == 2 * len(expected)
 
 
-@DASK_AT_NIGHT
-@pytest.mark.parametrize(("orphans", "kills"), [(40, 1), pytest.param(400, 3, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize(("orphans", "kills"), [(40, 1), (400, 3)])
 def test_only_orphans_are_deleted_whichever_processes_die(
     engine: Engine, cluster: Cluster, orphans: int, kills: int
 ) -> None:

@@ -332,9 +332,10 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
         yield engine
 
 
-def test_processes_that_die_export_and_import_blobs(account: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.nightly)])
+def test_processes_that_die_export_and_import_blobs(account: Engine, tmp_path: Path, kills: int) -> None:
     reports: list[Any] = []
-    with killing(seed=8, every=0.3, most=4) as killed:
+    with killing(seed=8, every=0.3, most=kills) as killed:
         shared = Workers(2, source=pictured_table, seconds=0.0)
         pictured_table().export(tmp_path / "new", with_blobs=True, workers=shared, progress=reports.append)
     assert killed
@@ -345,7 +346,7 @@ def test_processes_that_die_export_and_import_blobs(account: Engine, tmp_path: P
     }
     assert contents == {"manifest.json", *names}
     assert sum(len(file.blobs) for file in manifest.files) == STORED
-    with killing(seed=9, every=0.3, most=4) as killed:
+    with killing(seed=9, every=0.3, most=kills) as killed:
         restored_pictures().restore(tmp_path / "new", workers=Workers(2, source=restored_pictures))
     assert killed
     assert restored_pictures().compare(tmp_path / "new").are_none

@@ -59,21 +59,22 @@ def wanted(path: Path) -> set[FindingKey]:
     return expected().get((path.parent.name, path.stem), set())
 
 
-def _shortest_of_each_rule() -> set[Path]:
-    """Return the designs that expect a rule which no shorter one expects."""
-    found, rules = set[Path](), set[str]()
-    for path in BY_LENGTH:
-        new = {rule for rule, _, _ in wanted(path)} - rules
-        found |= {path} if new else set()
-        rules |= new
-    return found
+def _few_with_every_rule() -> set[Path]:
+    """Return designs that expect all rules together, those first that expect many for their length."""
+    rules = {path: {rule for rule, _, _ in wanted(path)} for path in DESIGNS}
+    designs, missing = set[Path](), set[str]().union(*rules.values())
+    while missing:
+        path = max(DESIGNS, key=lambda path: len(rules[path] & missing) / path.stat().st_size)
+        designs.add(path)
+        missing -= rules[path]
+    return designs
 
 
 SOUND = 5
 """The number of sound designs that are reviewed in every run."""
 BY_LENGTH = sorted(DESIGNS, key=lambda path: path.stat().st_size)
 IN_EVERY_RUN = {
-    *_shortest_of_each_rule(),
+    *_few_with_every_rule(),
     *[path for path in BY_LENGTH if path.parent.name == "sound"][:SOUND],
 }
 each_design: Callable[[Any], Any] = pytest.mark.parametrize(
