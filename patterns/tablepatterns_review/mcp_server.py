@@ -26,7 +26,6 @@ from .capacity.price import PriceTable
 from .design_file.reader import read_design
 from .plans.explain import explain
 from .report import markdown
-from .report.text import plain_text
 from .reviewer import review
 
 MAX_DESIGN: Final = 200_000
@@ -87,7 +86,7 @@ def explain_filter(text: Annotated[str, Field(max_length=_MAX_FILTER, descriptio
 def describe_pattern(name: Annotated[str, Field(max_length=100)] = "") -> str:
     """Describe a pattern: problem, keys, guarantee, limits, cost, and when to use it. Without a name, list all."""
     with _expected_errors():
-        return plain_text(describe(entry(name)) if name else listing())
+        return "\n".join(describe(entry(name)) if name else listing())
 
 
 def cost(

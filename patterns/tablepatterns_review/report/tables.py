@@ -294,72 +294,28 @@ def _bill(reviewed: Reviewed) -> Sheet:
 # -- The review sheet: the page that is printed for a meeting
 
 _MOST_KEYS: Final = 10
-_MOST_CALLS: Final = 14
-_MOST_OTHERS: Final = 6
-_RATES: Final = (10.0, 1_000.0, 10_000.0)
-"""The requests per second for which the cost of a month is given."""
+_MOST_CALLS: Final = 12
+_MOST_OTHERS: Final = 4
 
 
 def review_sheet(reviewed: Reviewed) -> tuple[Sheet, ...]:
-    """Return the tables of the sheet, each with as many rows as fit on the page."""
+    """Return the tables of the sheet, each with as many rows as fit on the page; the most expensive calls first."""
+    by_cost = sorted(reviewed.measured, key=lambda call: (-(call.cost_a_month or 0.0), -call.access.rate))
+    calls = _accesses(replace(reviewed, measured=tuple(by_cost)))
+    named = tuple((replace(name, code=""), *others) for name, *others in calls.rows)
     return (
         _shortened(replace(_keys(reviewed), title="Keys, and why"), _MOST_KEYS),
-        _shortened(_printed_calls(reviewed), _MOST_CALLS),
-        _shortened(replace(_heat(reviewed), notes=()), _MOST_OTHERS),
-        _cost_by_rate(reviewed),
-        _shortened(replace(_limits(reviewed), notes=()), _MOST_OTHERS),
+        _shortened(replace(calls, rows=named, notes=()), _MOST_CALLS),
+        *(
+            _shortened(replace(sheet, notes=()), _MOST_OTHERS)
+            for sheet in (_heat(reviewed), _limits(reviewed), _consistency(reviewed))
+        ),
     )
 
 
 def _shortened(sheet: Sheet, most: int) -> Sheet:
     left_out = len(sheet.rows) - most
     return sheet if left_out <= 0 else replace(sheet, rows=sheet.rows[:most], notes=(f"{left_out} more are left out.",))
-
-
-def _printed_calls(reviewed: Reviewed) -> Sheet:
-    by_cost = sorted(reviewed.measured, key=lambda call: (-(call.cost_a_month or 0.0), -call.access.rate))
-    headings = ("Access pattern", "Class", "Rate", ">Rows read", ">Returned", ">Stale", ">After a crash")
-    return Sheet(
-        "calls",
-        "Access patterns",
-        "The most expensive first. Stale: how long readers may not see the last write; after a crash of the writer "
-        "with a worker, and without one.",
-        columns(*headings, "Without a worker", f">{reviewed.bill.currency} a month"),
-        tuple(_printed_call(reviewed, call) for call in by_cost),
-    )
-
-
-def _printed_call(reviewed: Reviewed, call: Measured) -> tuple[Cell, ...]:
-    average, busiest = call.access.rate, call.access.busiest
-    late = next((one for one in reviewed.consistency if name_of(one) == name_of(call)), None)
-    seconds = (late.seconds, late.seconds_after_crash) if late else (None, None)
-    return row(
-        name_of(call),
-        class_of(call),
-        f"{rate(average)}, peak {rate(busiest)}" if busiest > average else rate(average),
-        *map(_unless_zero, (call.examined, call.returned)),
-        *("" if value is None else f"{number(value)} s" for value in seconds),
-        late.without_worker if late else "",
-        "" if call.cost_a_month is None else sum_of_money(call.cost_a_month),
-    )
-
-
-def _cost_by_rate(reviewed: Reviewed) -> Sheet:
-    """Return the cost of a month at other rates: transactions follow the rates, the stored bytes stay as they are."""
-    bill = reviewed.bill
-    calls = {call.subject for call in reviewed.measured}
-    of_calls = sum(line.amount for line in bill.lines if line.subject in calls)
-    requests = sum(call.requests * call.rate for call in reviewed.measured)
-    rates = [("as declared", bill.total)]
-    if requests:
-        rates += [(f"{number(at)}/s", bill.total - of_calls + of_calls * at / requests) for at in _RATES]
-    return Sheet(
-        "cost",
-        "Cost a month",
-        f"The declared rates are {number(requests)} requests a second. Data as stored now.",
-        columns(*(f">{name}" for name, _ in rates)),
-        (row(*(money(amount, bill.currency) for _, amount in rates)),),
-    )
 
 
 # -- The comparison of two designs, by access pattern

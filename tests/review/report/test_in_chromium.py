@@ -125,7 +125,7 @@ def test_it_prints_on_one_sheet_of_a4_without_what_only_screens_need(
     assert {(round(wide), round(high)) for _, _, wide, high in sides} == {(595, 842)}
     assert len(re.findall(rb"/Type /Page\b", printed)) == 1
     assert titles == [
-        *("Keys, and why", "Access patterns", "Hot partitions", "Cost a month", "Limits"),
+        *("Keys, and why", "Access patterns", "Hot partitions", "Limits", "Consistency"),
     ]
 
 
