@@ -22,6 +22,7 @@ from .rule import RULES, Rule, entities
 _NEAR: Final = 0.9
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
+_FLAG: Final = 4
 _MOST_POINTS: Final = 10_000
 """The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
@@ -169,7 +170,10 @@ def _slot(declared_set: DeclaredSet) -> str | None:
     """Return the last field of the key if it numbers the points of a numeric series."""
     fields = declared_set.shape.fields
     rest = [field for name, field in fields.items() if name not in declared_set.key.fields]
-    if not declared_set.key.row_fields or len(rest) > _PROPERTIES or any(field.type not in _NUMBERS for field in rest):
+    others = [field for field in rest if field.type not in _NUMBERS]
+    # Beside numbers, a point may have a flag, such as its quality
+    are_flags = all(field.distinct is not None and field.size <= _FLAG for field in others)
+    if not declared_set.key.row_fields or len(rest) > _PROPERTIES or len(others) == len(rest) or not are_flags:
         return None
     name = declared_set.key.row_fields[-1]
     field = fields.get(name, Field())

@@ -20,9 +20,15 @@ from .rule import RULES, entities, listed, part_of, severity_of
 
 _SHORT: Final = 256
 _ADDED_UP: Final = re.compile(
-    r"count|total|sum|balance|amount|stock|quantity|clicks|likes|views|hits|points|left|used", re.IGNORECASE
+    r"count|total|sum|balance|amount|stock|quantity|on_?hand|remaining|clicks|likes|views|hits|points|score|left|used",
+    re.IGNORECASE,
 )
 """Names of fields whose new value is computed from the old one."""
+_OBSERVED: Final = re.compile(r"last|seen|updated|reported|checked|synced|heartbeat|observed|measured", re.IGNORECASE)
+"""Names of the time at which something was observed."""
+_NUMBERS: Final = ("int32", "int64", "double")
+_FEW: Final = 10
+"""So few entities are counted as fast as a stored count is read."""
 REPLICATED: Final = 900.0
 """The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
@@ -54,7 +60,7 @@ def _find_unsupported(query: Measured[Query]) -> Iterator[Finding]:
     if access.count_only:
         is_small = read <= MAX_PAGE_ENTITIES or access.rate < ONCE_AN_HOUR
         count = severity_of(read * access.busiest, serious=HEAVY, warning=NOTICEABLE, note=inf if is_small else 0.0)
-        if count is not None and read > 1:
+        if count is not None and read > _FEW:
             names = listed([*access.known]) if access.known else "the set"
             yield RULES["count-by-reading"].finding(count, query, names=names, **words)
     if access.skip:
@@ -74,8 +80,11 @@ def _find_lost_update(context: RuleContext, call: Measured[Write]) -> Iterator[F
             writers += other.writers
     if writers > 1:
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
+        fields = [(name, call.of.shape.fields.get(name, Field())) for name in write.changes]
+        is_computed = any(_ADDED_UP.search(name) and field.type in _NUMBERS for name, field in fields)
+        severity = Severity.SERIOUS if is_computed else Severity.WARNING
         yield RULES["lost-update"].finding(
-            Severity.WARNING, call, changes=changes, writers=plural(writers, "writer"), rate=rate
+            severity, call, changes=changes, writers=plural(writers, "writer"), rate=rate
         )
 
 
@@ -85,7 +94,9 @@ def _is_latest_state(call: Measured[Write]) -> bool:
     What is added up, and long values that grow, depend on the value before.
     """
     fields = [(name, call.of.shape.fields.get(name, Field())) for name in call.access.changes]
-    is_timed = any(field.type == "datetime" and field.order == "rising" for _, field in fields)
+    is_timed = any(
+        field.type == "datetime" and (field.order == "rising" or _OBSERVED.search(name)) for name, field in fields
+    )
     is_added = any(
         _ADDED_UP.search(name) or (field.type in ("string", "binary") and field.size > _SHORT) for name, field in fields
     )
@@ -141,7 +152,7 @@ def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[F
             f"{number(REPLICATED / 60)} minutes behind; {query.of.name} is written {often(rate)}."
         )
         better = "Read the primary region, and the secondary only if the primary does not answer."
-        yield RULES["stale-read"].finding(Severity.WARNING, query, says, better)
+        yield RULES["stale-read"].finding(Severity.SERIOUS, query, says, better)
     elif stale <= 0 and via is not None and via.is_eventual:
         yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
 
@@ -165,7 +176,7 @@ def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Findi
         names = listed(common)
         better = f"Store both in one table with {names} as the PartitionKey, so that one transaction changes both."
     yield RULES["together-apart"].finding(
-        Severity.WARNING if fresh else Severity.NOTE,
+        Severity.SERIOUS if fresh else Severity.NOTE,
         write,
         better=better,
         pattern="entity_group_transaction" if better else None,
