@@ -187,18 +187,14 @@ class _Simulator:
         ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
         return partial(stand.kept[declared_set.name].ask, ask)
 
-    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None) -> str | None:
-        """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
-        self._recorder.begin(self.before, save)
-        try:
-            return rejection(call)
-        except (EntityAlreadyExists, EntityNotFound) as error:
-            return error.message
-
     def _record(self, declared_set: DeclaredSet, access: Query | Write) -> _Recorded:
         self._restore()
         call, parts = self._call(declared_set, access)
-        rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
+        self._recorder.begin(self.before, self._snapshots.save if isinstance(access, Write) else None)
+        try:
+            rejected = rejection(call)
+        except (EntityAlreadyExists, EntityNotFound) as error:
+            rejected = error.message
         if self._create_resources(request.record for request in self._recorder.sent):
             return self._record(declared_set, access)
         rejected = rejected or self.stand.rejected.get(declared_set.name)
