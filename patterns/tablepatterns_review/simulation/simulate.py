@@ -182,9 +182,9 @@ class _Simulator:
             return partial(archive.get, sample_set.key_of(archived_entity(self.stand, declared_set)))
         stand, shape = self.stand, self.stand.made.shapes[declared_set.name]
         way = best_way(declared_set, query)
-        first = sample_questions(stand, declared_set, way, 1)[0]
+        number, _ = sample_questions(stand, declared_set, way, 1)[0]
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
-        ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
+        ask = sample_call(declared_set, way, stand.samples[declared_set.name], number, shape)
         return partial(stand.kept[declared_set.name].ask, ask)
 
     def _record(self, declared_set: DeclaredSet, access: Query | Write) -> _Recorded:
