@@ -314,17 +314,13 @@ def _list_elsewhere(target: Target) -> Iterator[Change]:
     if target.finding.rule == "contention":
         yield _rows_spread(target, old, profile.key)
     elif target.finding.rule == "list-too-long":
-        yield _in_list_blobs(declared_set, old, profile.key)
+        derived = rebuilt(old, key=profile.key, store=InBlobs(f"{declared_set.table.lower()}-lists"))
+        says = f"store each list of {old.name!r} in a blob"
+        yield changes.put_derived(declared_set, derived, says, replaces=old.name)
     fields = [name for name in old.fields if name not in declared_set.key.partition_fields]
     if fields and not old.is_eventual:
         yield from _as_index(declared_set, old, fields, local=True)
     yield from _as_index(declared_set, old, old.fields, local=False)
-
-
-def _in_list_blobs(declared_set: DeclaredSet, old: IndexEntity, key: Key) -> Change:
-    """Return the change that stores each list in a blob, which has no limit that lists reach."""
-    derived = rebuilt(old, key=key, store=InBlobs(f"{declared_set.table.lower()}-lists"))
-    return changes.put_derived(declared_set, derived, f"store each list of {old.name!r} in a blob", replaces=old.name)
 
 
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -105,17 +104,12 @@ class Module:
             models={self.models[of.name]: _model_types(of) for of in design.sets if of.name in self.models},
             constants=dict(self._constants()),
             types=types,
-            encrypts=self.encrypts,
+            encrypts=any(isinstance(mapping, EncryptedProperties) for of in design.sets for mapping in of.mappings),
             makes=list(self._makes()),
             name=text(design.name),
             sets=[self._declared(declared_set) for declared_set in design.sets],
             years=None if design.years == Design("", ()).years else repr(design.years),
         )
-
-    @cached_property
-    def encrypts(self) -> bool:
-        mappings = (mapping for declared_set in self.design.sets for mapping in declared_set.mappings)
-        return any(isinstance(mapping, EncryptedProperties) for mapping in mappings)
 
     def _notes(self) -> Iterator[str]:
         for declared_set in self.design.sets:

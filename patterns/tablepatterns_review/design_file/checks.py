@@ -18,12 +18,11 @@ from tablepatterns.errors import BadDesign, BadFilter, BadInput, message_of
 from tablepatterns.figures import number as spelled
 from tablepatterns.figures import plural
 from tablepatterns.filters import parse
-from tablepatterns.key import Key
 from tablepatterns.limits import SYSTEM_PROPERTIES
 from tablepatterns.storage import connect
 
 from ..design.distribution import values_in
-from ..design.key_parts import Piece, pieces_of_key
+from ..design.key_parts import Piece, dates_of, pieces_of_key
 from ..design.model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 from ..kinds import kind_of
 from ..kinds.recipes import archive_of, create_sets, number_of_tables, rejection
@@ -191,13 +190,10 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
     if policy.peak is not None and policy.rate is not None and policy.peak < policy.rate:
         yield part.fault(f"peak = {policy.peak:g}: it is below rate = {policy.rate:g}", "peak")
     targets = {other_set.name: other_set.archive.to for other_set in design.sets if other_set.archive is not None}
-    chain, here = [declared_set.name], policy.to
-    while here is not None and here not in chain:
-        chain.append(here)
-        here = targets.get(here)
-    if here == declared_set.name and len(chain) > 1:
-        cycle = " to ".join([*chain, declared_set.name])
-        yield part.fault(f"{cycle} is a cycle; remove one of the archives", "to")
+    cycle = _cycle(declared_set.name, targets)
+    if len(cycle) > 1:
+        says = f"{' to '.join([*cycle, cycle[0]])} is a cycle; remove one of the archives"
+        yield part.fault(says, "to")
 
 
 def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
@@ -209,6 +205,7 @@ def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
 
 def _of_shape(shape: Shape, part: _Part) -> Iterator[Fault]:
     yield from part.out_of_bounds(shape)
+    within = {name: field.within for name, field in shape.fields.items()}
     for name, field in shape.fields.items():
         of_field = part.below(f"{part.whose}: field {name}", "fields", name)
         yield from of_field.out_of_bounds(field)
@@ -221,21 +218,18 @@ def _of_shape(shape: Shape, part: _Part) -> Iterator[Fault]:
         if field.within is not None and (field.within not in shape.fields or field.within == name):
             known = meant(field.within, list(shape.fields), "fields")
             yield of_field.fault(f"within = {field.within!r} is not another field; {known}", "within")
-        elif name in (cycle := _cycle(shape, name)):
+        elif cycle := _cycle(name, within):
             says = f"within = {field.within!r}: {' within '.join([*cycle, cycle[0]])} is a cycle; remove one of them"
             yield of_field.fault(says, "within")
 
 
-def _cycle(shape: Shape, name: str) -> list[str]:
-    """Return the cycle of `within` that starts at a field, or an empty list."""
-    chain: list[str] = []
-    here: str | None = name
-    while here is not None and here in shape.fields:
-        if here in chain:
-            return chain[chain.index(here) :]
+def _cycle(start: str, following: Mapping[str, str | None]) -> list[str]:
+    """Return the cycle that starts at a name, where each name has the following one, or an empty list."""
+    chain, here = [start], following.get(start)
+    while here is not None and here not in chain:
         chain.append(here)
-        here = shape.fields[here].within
-    return []
+        here = following.get(here)
+    return chain if here == start else []
 
 
 def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
@@ -260,19 +254,13 @@ def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Itera
     profile = declared_set.profile(derived)
     if profile.layout is None:
         return
-    for name in _dates(profile.layout.key, declared_set.key):
+    key, own = profile.layout.key, declared_set.key
+    for name in sorted(dates_of(key).difference(own.fields)):
         says = f"the entities hold {name} as a property, and a date is none"
         yield part.fault(f"{says}; write it as an instant, {{{name}:ticks}}, or name it in the primary key too")
-    for name in _dates(declared_set.key, profile.layout.key):
+    for name in sorted(dates_of(own).difference(key.fields)):
         says = f"its rows hold {name} of the primary key as a property, and a date is none"
         yield part.fault(f"{says}; name {name} in its key too, or write it to the primary key with another format")
-
-
-def _dates(key: Key, other_key: Key) -> Iterator[str]:
-    """Yield the fields that a key has as days, and another does not have."""
-    for piece in pieces_of_key(key):
-        if "%" in piece.spec and "%H" not in piece.spec and piece.name and piece.name not in other_key.fields:
-            yield piece.name
 
 
 def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Fault]:

@@ -46,7 +46,6 @@ class SampleCall:
 class SampleSet(ABC):
     """A set of a design on an account, which a recipe stores."""
 
-    parts: Sequence[Derived] = ()
     needs_recipe: bool = True
     """Whether only the recipe can compute the stored rows."""
 

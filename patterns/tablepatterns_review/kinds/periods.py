@@ -125,8 +125,7 @@ class Periods(SampleSet):
     def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
         super().__init__(storage, tables.key)
         self.tables = tables
-        inner = Plain(storage, tables.of(storage.now()))
-        self.parts, self.needs_recipe = inner.parts, inner.needs_recipe
+        self.needs_recipe = Plain(storage, tables.of(storage.now())).needs_recipe
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         by_start: dict[datetime, list[Mapping[str, Any]]] = {self.tables.period.start(self.storage.now()): []}

@@ -70,14 +70,14 @@ class Plain(SampleSet):
     def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
         super().__init__(storage, entities.key)
         self.entities = entities
-        self.parts = entities.derived
-        profiles = [profile_of(derived, entities.key) for derived in self.parts]
+        profiles = [profile_of(derived, entities.key) for derived in entities.derived]
         in_tables = all(row_profile.finder is not None and row_profile.in_table for row_profile in profiles)
         self.needs_recipe = bool(mappings_of(entities).mappings) or not in_tables
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
-            self.make_table(table)
+        table = self.entities.table.name
+        for name in {table, *(via.table(table) for via in self.entities.derived)}:
+            self.make_table(name)
         if not self.needs_recipe:
             fill(self.storage, rows_of(self.entities, rows))
             return

@@ -74,7 +74,7 @@ class Spread(SampleSet):
         super().__init__(storage, spread.key)
         self.spread = spread
         self.inner = Plain(storage, spread.entity_set)
-        self.row_key, self.parts, self.needs_recipe = self.inner.key, self.inner.parts, self.inner.needs_recipe
+        self.row_key, self.needs_recipe = self.inner.key, self.inner.needs_recipe
 
     def load(self, rows: Sequence[Mapping[str, Any]]) -> None:
         # The first write stores the settings of the buckets

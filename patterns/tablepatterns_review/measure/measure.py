@@ -31,7 +31,7 @@ from ..plans.planner import Way, best_way, known_fields
 from ..plans.sizes import entry_size
 from ..result import Measured
 from .account import SampleAccount, SampleDesign, declared_sizes, sample_design, set_up
-from .questions import Question, questions, sample_call
+from .questions import questions, sample_call
 from .sample import NOW, width_of
 from .scaling import CallCost, class_of, mean, metered, scaled
 from .writes import Part, Source, execute, how, shares_partition
@@ -357,7 +357,9 @@ def run_calls(
     engine.tables.create(_EMPTY_TABLE)
     with connect(engine) as storage:
         stand = set_up(of, storage)
-        empty = _empty(stand)
+        any_set = next(iter(stand.kept.values()))
+        nothing = partial(any_set.raw, _EMPTY_TABLE, Comparison("PartitionKey", "eq", ""))
+        empty = metered(storage, nothing)[0].bytes_out
         costs: dict[str, list[SampleCost]] = {declared_set.name: [] for declared_set in of.design.sets}
         for declared_set in of.design.sets:
             for query in declared_set.queries:
@@ -372,12 +374,6 @@ def run_calls(
     return costs
 
 
-def _empty(stand: SampleAccount) -> float:
-    any_set = next(iter(stand.kept.values()))
-    took, _ = metered(stand.storage, partial(any_set.raw, _EMPTY_TABLE, Comparison("PartitionKey", "eq", "")))
-    return took.bytes_out
-
-
 def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
     size, rejected = len(stand.samples[declared_set.name].stored), stand.rejected.get(declared_set.name)
     if query.archived:
@@ -387,10 +383,12 @@ def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty:
         return SampleCost(took, rejected or reason, True, size)
     way = best_way(declared_set, query)
     weighted_costs: list[tuple[CallCost, float]] = []
-    for question in sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way)):
-        call_cost, reason = _run(stand, declared_set, way, question)
+    sample, sample_set = stand.samples[declared_set.name], stand.kept[declared_set.name]
+    for number, weight in sample_questions(stand, declared_set, way, _how_many(stand, declared_set, way)):
+        ask = sample_call(declared_set, way, sample, number, declared_set.shape)
+        call_cost, reason = metered(stand.storage, partial(rejection, partial(sample_set.ask, ask)))
         rejected = reason or rejected
-        weighted_costs.append((call_cost, question.weight))
+        weighted_costs.append((call_cost, weight))
     return SampleCost(mean(weighted_costs), rejected, way.is_eventual, size, empty)
 
 
@@ -399,8 +397,8 @@ def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[
     return stand.samples[declared_set.name].spare[-1]
 
 
-def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[Question]:
-    """Return about `most` questions that stand for all of an access pattern, about entities of the sample."""
+def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[tuple[int, float]]:
+    """Return about `most` entities of the sample, by number, that stand for all those asked for, with weights."""
     sample, shape = stand.samples[declared_set.name], stand.made.shapes[declared_set.name]
     known = known_fields(declared_set, way.query)
     names = [name for name, how in known.items() if how == "=" and name in sample.ranks]
@@ -420,7 +418,7 @@ def _written(
     """
     writes = [(declared_set, write), *atomic_writes(stand.made.design, declared_set, write)]
     size = len(stand.samples[declared_set.name].stored)
-    follows = is_of_archive(declared_set, write) or _follows(stand, [declared_set for declared_set, _ in writes])
+    follows = is_of_archive(declared_set, write) or _follows([declared_set for declared_set, _ in writes])
     if _drops_tables(declared_set, write):
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
@@ -463,8 +461,8 @@ def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> li
     return [pair for name in write.atomic_with for pair in others if pair[1].name == name]
 
 
-def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
-    elsewhere = any(via.is_eventual for declared_set in sets for via in stand.kept[declared_set.name].parts)
+def _follows(sets: Sequence[DeclaredSet]) -> bool:
+    elsewhere = any(via.is_eventual for declared_set in sets for via in declared_set.derived)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 
@@ -474,8 +472,3 @@ def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:
     likely = stand.made.estimate(declared_set, way)
     work = likely.returned * max(1.0, width_of(declared_set) / _WIDE) + 3 * likely.requests
     return max(1, min(_QUESTIONS, int(_WORK / work)))
-
-
-def _run(stand: SampleAccount, declared_set: DeclaredSet, way: Way, question: Question) -> tuple[CallCost, str | None]:
-    ask = sample_call(declared_set, way, stand.samples[declared_set.name], question, declared_set.shape)
-    return metered(stand.storage, partial(rejection, partial(stand.kept[declared_set.name].ask, ask)))

@@ -28,25 +28,19 @@ _GOLDEN: Final = 0.618
 """A step that distributes the chosen values evenly."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """One sample call, for the entity with the number `about`; `weight` is the share of the pattern's calls."""
-
-    about: int
-    weight: float
-
-
 def questions(
     shape: Shape, query: Query, sample: Sample, names: Sequence[str], first: Sequence[str], most: int
-) -> list[Question]:
-    """Return about `most` sample calls of an access pattern, with weights; of few different calls, each is made.
+) -> list[tuple[int, float]]:
+    """Return the entities, by number, of about `most` sample calls of an access pattern; of few, each is made.
+
+    With each is its weight, the share of the pattern's calls.
 
     :param names: the fields that the call gives single values for
     :param first: those that determine the partition
     """
     skewed = skewed_field(shape, names)
     if skewed is None or not sample.stored:
-        return [Question(0, 1.0)]
+        return [(0, 1.0)]
     by = tuple(first) if names_one(shape, names) else tuple(dict.fromkeys((*first, *names)))
     groups: dict[tuple[int, ...], list[int]] = {}
     for number in range(len(sample.stored)):
@@ -66,7 +60,7 @@ def questions(
         sizes = {ranks: (partitions[ranks[: len(first)]], len(groups[ranks])) for ranks in weights}
         chosen = [(ranks, 1 / picks) for ranks in _picked(weights, sizes, picks)]
     return [
-        Question(groups[ranks][int((at * _GOLDEN + 0.5) % 1 * len(groups[ranks]))], weight)
+        (groups[ranks][int((at * _GOLDEN + 0.5) % 1 * len(groups[ranks]))], weight)
         for at, (ranks, weight) in enumerate(chosen)
     ]
 
@@ -114,11 +108,11 @@ def _picked(
         add(ranks, weight / part)
 
 
-def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, question: Question, shape: Shape) -> SampleCall:
-    """Return the parameters of a call; `shape` is that of the sample."""
+def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, number: int, shape: Shape) -> SampleCall:
+    """Return the parameters of a call for the entity of this number; `shape` is that of the sample."""
     query = way.query
     # For an empty set, a spare entity
-    about = (sample.stored or sample.spare)[question.about]
+    about = (sample.stored or sample.spare)[number]
     # The rows of an index that are completed from their entities have to tell the keys of these
     select = None if way.completes else query.select or None
     if query.filter is not None:

@@ -138,13 +138,14 @@ def _sizes(declared_set: DeclaredSet, key: Key, held_names: set[str], *, copies:
     ]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
     usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
+    request = _OPERATION + 2 * sum(key_units(key, fields, largest=True))
     return Sizes(
         row=usual + sum(row for row, _, _ in values.values()) + _write_id(1),
         blobs=0.0 if copies else sum(blob for _, blob, _ in values.values()),
         in_blobs=frozenset(name for name, (_, blob, _) in values.items() if blob),
         most=most + sum(largest for _, _, largest in values.values()) + _write_id(MAX_WRITE_IDS),
         properties=len(names) + 1,
-        payload=_payload(declared_set, key, {name: largest for name, (_, _, largest) in values.items()}) + header / 2,
+        payload=request + _json_size(declared_set, {name: size for name, (_, _, size) in values.items()}) + header / 2,
         value=max((values[name][2] - 4 for name in long_names), default=0),
     )
 
@@ -153,15 +154,6 @@ _OPERATION: Final = 650
 """The bytes of a write in a transaction without its entity: the headers of its part, and the write id."""
 _ANNOTATED: Final = ("int64", "datetime", "guid", "binary")
 _ANNOTATION: Final = 28
-
-
-def _payload(declared_set: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
-    """Return the size of a request for a row, from the stored size of its values."""
-    return (
-        _OPERATION
-        + 2 * sum(key_units(key, declared_set.shape.fields, largest=True))
-        + _json_size(declared_set, largest)
-    )
 
 
 def _json_size(declared_set: DeclaredSet, sizes: Mapping[str, int]) -> float:

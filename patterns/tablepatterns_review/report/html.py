@@ -230,25 +230,15 @@ def _rows_touched(steps: Sequence[Step]) -> Mapping[str, list[Any]]:
 
 
 @dataclass(frozen=True)
-class Day:
-    """A day of one partition.
-
-    :param hours: the class of each hour by its highest rate; empty for an hour without load
-    :param peak: the highest load, as a share of the target
-    """
-
-    partition: str
-    hours: tuple[str, ...]
-    peak: str
-
-
-@dataclass(frozen=True)
 class HeatChart:
-    """The days of partitions: a sentence as its title, and how to read it."""
+    """The days of partitions: a sentence as its title, and how to read it.
+
+    :param rows: each partition, the class of each hour by its highest rate, and the peak as a share of the target
+    """
 
     title: str
     reading: str
-    rows: tuple[Day, ...]
+    rows: tuple[tuple[str, tuple[str, ...], str], ...]
 
 
 def heat_chart(reviewed: Reviewed) -> HeatChart | None:
@@ -268,7 +258,7 @@ def heat_chart(reviewed: Reviewed) -> HeatChart | None:
         f"{figures.number(heat.target)} entities a second. Blank: no load.{more}"
     )
     days = (
-        Day(row.partition, heat_classes(row.peaks_by_hour, heat.target), figures.short_share(row.peak / heat.target))
+        (row.partition, heat_classes(row.peaks_by_hour, heat.target), figures.short_share(row.peak / heat.target))
         for row in rows
     )
     return HeatChart(f"{heat_sentence(heat)}.", reading, tuple(days))

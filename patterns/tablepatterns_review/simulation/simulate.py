@@ -182,23 +182,19 @@ class _Simulator:
             return partial(archive.get, sample_set.key_of(archived_entity(self.stand, declared_set)))
         stand, shape = self.stand, self.stand.made.shapes[declared_set.name]
         way = best_way(declared_set, query)
-        first = sample_questions(stand, declared_set, way, 1)[0]
+        number, _ = sample_questions(stand, declared_set, way, 1)[0]
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
-        ask = sample_call(declared_set, way, stand.samples[declared_set.name], first, shape)
+        ask = sample_call(declared_set, way, stand.samples[declared_set.name], number, shape)
         return partial(stand.kept[declared_set.name].ask, ask)
-
-    def _run(self, call: Callable[[], object], save: Callable[[], Saved] | None) -> str | None:
-        """Make a call, and return why it is rejected, else None; `save` saves the account after each request."""
-        self._recorder.begin(self.before, save)
-        try:
-            return rejection(call)
-        except (EntityAlreadyExists, EntityNotFound) as error:
-            return error.message
 
     def _record(self, declared_set: DeclaredSet, access: Query | Write) -> _Recorded:
         self._restore()
         call, parts = self._call(declared_set, access)
-        rejected = self._run(call, self._snapshots.save if isinstance(access, Write) else None)
+        self._recorder.begin(self.before, self._snapshots.save if isinstance(access, Write) else None)
+        try:
+            rejected = rejection(call)
+        except (EntityAlreadyExists, EntityNotFound) as error:
+            rejected = error.message
         if self._create_resources(request.record for request in self._recorder.sent):
             return self._record(declared_set, access)
         rejected = rejected or self.stand.rejected.get(declared_set.name)
