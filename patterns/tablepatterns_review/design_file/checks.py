@@ -70,17 +70,16 @@ class _Part:
             value = getattr(declared, name)
             if value is None:
                 continue
-            if not math.isfinite(value):
-                rule = "it must be a finite number"
-            elif bounds.ge is not None and value < bounds.ge:
-                rule = f"it must be {bounds.ge} or more"
-            elif bounds.gt is not None and value <= bounds.gt:
-                rule = f"it must be above {bounds.gt}"
-            elif bounds.le is not None and value > bounds.le:
-                rule = f"it must be {spelled(bounds.le)} or less"
-            else:
-                continue
-            yield self.fault(f"{name} = {value}: {rule}", name)
+            rules = {
+                "a finite number": math.isfinite(value),
+                f"{bounds.ge} or more": bounds.ge is None or value >= bounds.ge,
+                f"above {bounds.gt}": bounds.gt is None or value > bounds.gt,
+                f"{spelled(bounds.le or 0)} or less": bounds.le is None or value <= bounds.le,
+            }
+            if not all(rules.values()):
+                yield self.fault(
+                    f"{name} = {value}: it must be {next(rule for rule in rules if not rules[rule])}", name
+                )
 
     def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
         if name not in shape.fields:

@@ -38,17 +38,11 @@ def _environment() -> Environment:
         literally=Markup,
         escaped=escaped,
         cell=_cell,
-        total=_total,
         SEVERITIES=SEVERITIES,
         lines=lines,
         subject_of=subject_of,
         effect_of_all=effect_of_all,
     )
-
-
-def _total(cell: Cell) -> str:
-    text = _cell(cell)
-    return f"**{text}**" if text else ""
 
 
 def _cell(cell: Cell) -> str:

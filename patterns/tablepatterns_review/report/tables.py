@@ -67,7 +67,6 @@ class Sheet:
 
     :param name: its name in links
     :param says: a sentence on what it shows; why there are no rows, if there are none
-    :param total: the last line, with the totals
     :param notes: how to read the table
     :param is_fine: whether all of it is as it should be, so that the sentence says enough
     """
@@ -77,7 +76,6 @@ class Sheet:
     says: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    total: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = ()
     is_fine: bool = False
 
@@ -286,7 +284,6 @@ def _bill(reviewed: Reviewed) -> Sheet:
             row(line.subject, line.unit, number(line.quantity), sum_of_money(line.amount))
             for line in sorted(bill.lines, key=lambda line: -line.amount)
         ),
-        total=row("Total", "", "", sum_of_money(bill.total)),
         notes=(f"Prices of {bill.dated.isoformat()}: {plain(bill.source)}. A month has 30.44 days.",),
     )
 

@@ -69,9 +69,6 @@ def _table(sheet: Sheet) -> Table:
         table.add_column(column.name, justify="right" if column.figures else "left", overflow="fold")
     for row in sheet.rows:
         table.add_row(*map(_cell, row))
-    if sheet.total:
-        table.add_section()
-        table.add_row(*map(_cell, sheet.total), style="bold")
     return table
 
 

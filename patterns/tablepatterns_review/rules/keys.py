@@ -26,6 +26,7 @@ _POSSIBLE: Final = 0.001
 _RARE: Final = 1e-6
 _ALL: Final = 1.05
 _MANY_OF_ALL: Final = 20
+_LISTED: Final = 1_000
 _NAMES: Final = 32
 _MANY: Final = 1_000
 """Collisions per year."""
@@ -157,8 +158,10 @@ def _find_chance_collisions(declared_set: DeclaredSet, names: list[str]) -> Iter
     is_relation = is_pair or (len(names) > max(1, len(of_row)) and not is_of_persons)
     serious, warning = (_CERTAIN, _CERTAIN) if is_relation else (_POSSIBLE, _RARE)
     severity = severity_of(pairs / shape.count, serious=serious, warning=warning)
-    # If there is about one entity for each combination of values, or a relation has many of them, they are not random
-    most = _MANY_OF_ALL if is_relation and not is_of_persons else _ALL
+    # If there is about one entity for each combination of values, or one of them is chosen from a list, such as the
+    # flags of a tenant, and many combinations have an entity, they are not random
+    is_of_list = is_pair and min(values_of(shape, name).count for name in names) <= _LISTED
+    most = _MANY_OF_ALL if is_of_list and not is_of_persons else _ALL
     if pairs < 1 or severity is None or combinations <= most * shape.count:
         return
     says = (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import ClassVar
 
@@ -265,6 +266,14 @@ def test_a_few_expected_collisions_of_many_entities_are_no_finding() -> None:
     for values, expected in ((24_500_000, []), (10_000, [Severity.SERIOUS])):
         own = made(Key("{A}", "{B}"), count=75_000_000, A=Field(distinct=values), B=Field(distinct=values))
         assert [each.severity for each in found(sets=[own]) if each.rule == "colliding-keys"] == expected
+
+
+@pytest.mark.parametrize(("values", "expected"), [((4_000, 60), []), ((1_100, 1_100), [Severity.SERIOUS])])
+def test_most_of_a_list_occur_once_for_each_owner(values: tuple[int, int], expected: list[Severity]) -> None:
+    """A tenant has its own value of most of 60 flags."""
+    tenants, flags = (Field(distinct=value) for value in values)
+    own = made(Key("{Tenant}", "{Flag}"), count=math.prod(values) // 2, Tenant=tenants, Flag=flags)
+    assert [finding.severity for finding in found(sets=[own]) if finding.rule == "colliding-keys"] == expected
 
 
 @pytest.mark.parametrize(("count", "expected"), [(800_000_000, []), (100_000_000_000, [Severity.SERIOUS])])

@@ -119,10 +119,17 @@ class TestASeries:
         point = Query("hour", {"Meter": "=", "Day": "=", "Hour": "="}, rate=10)
         assert found(asked(self.SLOTS, point)) == []
 
-    def test_is_none_if_the_entities_hold_more_than_numbers(self) -> None:
-        fields = {**self.SLOTS.shape.fields, "Note": Field()}
+    @pytest.mark.parametrize(
+        ("name", "field", "rules"),
+        [("Note", Field(), []), ("Quality", Field(size=1, distinct=4), ["slots-as-entities"])],
+    )
+    def test_is_none_if_the_entities_hold_more_than_numbers_and_flags(
+        self, name: str, field: Field, rules: list[str]
+    ) -> None:
+        fields = {**self.SLOTS.shape.fields, name: field}
         of = replace(self.SLOTS, shape=replace(self.SLOTS.shape, fields=fields))
-        assert found(asked(of, self.CHART, QueryClass.RANGE, examined=24, returned=24)) == []
+        findings = found(asked(of, self.CHART, QueryClass.RANGE, examined=24, returned=24))
+        assert [finding.rule for finding in findings] == rules
 
 
 class TestAJoin:

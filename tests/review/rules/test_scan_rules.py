@@ -156,6 +156,12 @@ class TestACount:
         count = asked(EMPLOYEES, self.QUERY, QueryClass.PARTITION_SCAN, examined=500, returned=20)
         assert reported(found(count)) == [("count-by-reading", "Employees: how many")]
 
+    @pytest.mark.parametrize(("examined", "rules"), [(11, ["count-by-reading"]), (10, [])])
+    def test_of_a_few_entities_is_none(self, examined: float, rules: list[str]) -> None:
+        query = replace(self.QUERY, rate=80)
+        count = asked(EMPLOYEES, query, QueryClass.RANGE, examined=examined, returned=examined)
+        assert [finding.rule for finding in found(count)] == rules
+
     def test_of_a_rare_job_is_a_scan(self) -> None:
         query = replace(self.QUERY, rate=1 / 80_000)
         count = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=5_000, returned=20)

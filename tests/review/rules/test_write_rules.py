@@ -55,7 +55,7 @@ class TestWritesThatMustHappenTogether:
         (one,) = found(done(ORDERS, PLACE), done(stranger, ADD))
         assert one.pattern == "eventual_transaction"
 
-    @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.WARNING), (5.0, Severity.NOTE)])
+    @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.SERIOUS), (5.0, Severity.NOTE)])
     def test_are_a_note_if_no_reader_minds(self, fresh: float, severity: Severity) -> None:
         read = asked(ORDERS, Query("order", {"Customer": "=", "OrderId": "="}, rate=1, max_staleness=fresh))
         (one,) = found(read, done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
@@ -171,8 +171,8 @@ class TestDeletes:
         [
             (100_000_000, [Severity.SERIOUS]),
             (99_000_000, [Severity.WARNING]),
-            (100_000, [Severity.WARNING]),
-            (99_999, [Severity.NOTE]),
+            (250_000, [Severity.WARNING]),
+            (249_999, [Severity.NOTE]),
             (10_000, [Severity.NOTE]),
             (9_999, []),
         ],
@@ -256,6 +256,8 @@ class TestAnOverwrite:
     FIELDS: ClassVar = {
         "Ship": Field("int32"),
         "SeenAt": Field("datetime", order="rising"),
+        "LastRead": Field("datetime"),
+        "DueAt": Field("datetime"),
         "Latitude": Field("double"),
         "Calls": Field("int32"),
         "CallCount": Field("int32"),
@@ -267,14 +269,16 @@ class TestAnOverwrite:
         ("changes", "rules"),
         [
             (("SeenAt", "Latitude"), []),
-            (("Latitude",), ["lost-update"]),
-            (("SeenAt", "CallCount"), ["lost-update"]),
-            (("SeenAt", "Track"), ["lost-update"]),
-            ((), ["lost-update"]),
+            (("LastRead",), []),
+            (("DueAt",), [("lost-update", Severity.WARNING)]),
+            (("Latitude",), [("lost-update", Severity.WARNING)]),
+            (("SeenAt", "CallCount"), [("lost-update", Severity.SERIOUS)]),
+            (("SeenAt", "Track"), [("lost-update", Severity.WARNING)]),
+            ((), [("lost-update", Severity.WARNING)]),
         ],
     )
     def test_loses_changes_unless_it_stores_what_was_seen_last(
-        self, changes: tuple[str, ...], rules: list[str]
+        self, changes: tuple[str, ...], rules: list[tuple[str, Severity]]
     ) -> None:
         write = Write("see", "update", changes, rate=1, writers=4, overwrite=True)
-        assert [each.rule for each in found(done(self.SHIPS, write))] == rules
+        assert [(finding.rule, finding.severity) for finding in found(done(self.SHIPS, write))] == rules
