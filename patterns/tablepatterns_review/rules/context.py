@@ -92,6 +92,8 @@ SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
 """The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
 ONCE_A_DAY: Final = 1 / DAY
 ONCE_AN_HOUR: Final = 1 / 3600
+_JOB: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
+"""The same for a job, which reads for up to a tenth of the time between two runs."""
 _NEEDED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""
 
@@ -131,6 +133,8 @@ def waste_severity(call: Measured) -> Severity | None:
     work = waste * call.access.busiest
     if work * _share(call) >= HEAVY:
         return Severity.SERIOUS
+    if call.access.rate < ONCE_AN_HOUR and work < _JOB:
+        return Severity.NOTE if waste > MAX_PAGE_ENTITIES and call.access.rate >= ONCE_A_DAY else None
     is_page = call.query_class is not QueryClass.TABLE_SCAN and call.requests <= 1
     if work >= (_PAGES if is_page else NOTICEABLE) or (waste >= SLOW and call.access.rate >= ONCE_AN_HOUR):
         return Severity.WARNING

@@ -20,7 +20,7 @@ from .rule import RULES, entities, listed, part_of, severity_of
 
 _SHORT: Final = 256
 _ADDED_UP: Final = re.compile(
-    r"count|total|sum|balance|amount|stock|quantity|on_?hand|remaining|clicks|likes|views|hits|points|score|left|used",
+    r"count|total|sum|balance|amount|owed|credit|debit|stock|quantity|on_?hand|remaining|clicks|likes|views|hits|points|score|left|used",
     re.IGNORECASE,
 )
 """Names of fields whose new value is computed from the old one."""

@@ -37,6 +37,7 @@ KINDS = (
     "held_out_12",
     "held_out_13",
     "held_out_14",
+    "held_out_15",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

@@ -153,10 +153,11 @@ class TestAJoin:
         return [(each.rule, each.pattern, each.severity) for each in found(many, one)]
 
     def test_of_one_read_for_each_result_is_reported(self) -> None:
-        assert self.joined(500) == [("join-one-by-one", "denormalize", Severity.WARNING)]
+        assert self.joined(500) == [("join-one-by-one", "denormalize", Severity.NOTE)]
+        assert self.joined(1000) == [("join-one-by-one", "denormalize", Severity.WARNING)]
 
     def test_of_few_entities_is_better_kept_by_the_reader(self) -> None:
-        assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.WARNING)]
+        assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.NOTE)]
 
     @pytest.mark.parametrize("rate", [250, 1000])
     def test_of_about_one_read_for_each_result_is_reported_too(self, rate: float) -> None:

@@ -168,6 +168,17 @@ class TestACount:
         assert reported(found(count)) == [("partition-scan", "Employees: how many")]
 
 
+class TestAJob:
+    @pytest.mark.parametrize(
+        ("examined", "expected"),
+        [(17_000_000, [Severity.NOTE]), (18_000_000, [Severity.WARNING])],
+    )
+    def test_that_reads_for_a_tenth_of_the_day_is_a_note(self, examined: float, expected: list[Severity]) -> None:
+        query = Query("who is due", {"Age": "range"}, rate=1 / 86_400, peak=1 / 86_400)
+        scan = asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=examined, returned=350)
+        assert [finding.severity for finding in found(scan) if finding.rule == "table-scan"] == expected
+
+
 class TestAKeyOfSeveralFields:
     MAILS = DeclaredSet(
         "Mails",
