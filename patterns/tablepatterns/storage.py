@@ -35,13 +35,6 @@ _REAL_SECONDS: Final = 0.2
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 
 
-def _can_start_threads() -> bool:
-    """Return whether this Python can start threads; in a browser it usually cannot, and reads run in turn."""
-    # Exists on Emscripten only, where it is documented
-    build = getattr(sys, "_emscripten_info", None)
-    return sys.platform != "wasi" and (build is None or build.pthreads)
-
-
 def connect(
     target: str | Engine | Literal[Omitted.OMITTED] = Omitted.OMITTED,
     *,
@@ -89,7 +82,9 @@ class Storage(TypedAccount, BlockingAccount):
 
     def __init__(self, target: Target, engine: Engine | None = None, options: dict[str, Any] | None = None) -> None:
         super().__init__(target, engine, options)
-        self._has_threads = _can_start_threads()
+        # Exists in browsers only, where it is documented; they usually start no threads, so reads run in turn
+        build = getattr(sys, "_emscripten_info", None)
+        self._has_threads = sys.platform != "wasi" and (build is None or build.pthreads)
         self._takes_time = engine is None or "transport" in (options or {})
 
     @staticmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tablepatterns.entity_set.internals import adapter_or_none, mappings_of
-from tablepatterns.entity_set.model_adapter import VERSION
 from tablepatterns.errors import BadInput
 
 from .manifest import Manifest
@@ -36,11 +35,6 @@ class SetForm(NamedTuple):
         types = adapter.types
         names = sorted(entity_class.__name__ for entity_class in types.classes)
         return form._replace(classes=tuple(names), type_property=types.type_property, version=types.model.version)
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The property without which a model would take an entity for one of another class or version."""
-        return (self.type_property or VERSION,) if self.classes else ()
 
     def difference(self, other: SetForm, *, as_stored: bool) -> str | None:
         """Return why a set would read the entities as others, or store in plain text what was encrypted; or None.

@@ -21,6 +21,7 @@ from tablepatterns.entity_set.internals import (
     rows_filter,
     selected_properties,
 )
+from tablepatterns.entity_set.model_adapter import VERSION
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import Filter, QueryClass, parse
 from tablepatterns.jobs import Workers
@@ -146,7 +147,9 @@ class TableTransfer(Pattern[Account_co]):
         if self.entity_set is not None and blobs is None:
             content = "entities" if decrypt or not mappings_of(self.entity_set).mappings else "stored"
         form = None if self._typed_set is None else SetForm.of(self._typed_set)
-        properties = None if select is None else (*select, *(form.marks if form else ()))
+        # Without this property, a model would take an entity for one of another class or version
+        marks = [form.type_property or VERSION] if form and form.classes else []
+        properties = None if select is None else (*select, *marks)
         options = ExportOptions(
             folder, format, compression, self._row_filter(where), properties, decrypt, blobs=blobs, form=form
         )

@@ -75,10 +75,6 @@ class Revision(NamedTuple):
     snapshot: Ticks | None = None
     version: Ticks | None = None
 
-    @property
-    def time(self) -> Ticks:
-        return self.snapshot or self.version or Ticks(0)
-
 
 CURRENT: Final = Revision()
 

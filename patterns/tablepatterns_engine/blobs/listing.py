@@ -106,7 +106,7 @@ def _walk(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Iterato
 def _states(slot: Slot, query: ListBlobsQuery, now: Ticks, moment: int) -> Iterator[tuple[Item, Mark]]:
     """Yield the states of a name, starting at a snapshot or a version."""
     for blob in slot.earlier:
-        time = blob.revision.time
+        time = blob.snapshot or blob.version or Ticks(0)
         if time >= moment and (query.versions if blob.snapshot is None else query.snapshots):
             yield blob, (slot.name, time + 1)
     versions = [blob for blob in slot.earlier if blob.snapshot is None]

@@ -50,14 +50,11 @@ def volume_of(declared_set: DeclaredSet, years: float) -> Volume:
         else:
             tables += lists
     if declared_set.archive is not None and declared_set.archive.container is not None:
-        blobs += archived_size(declared_set) * (declared_set.archive.count + _archived(declared_set.shape, years))
+        # No more are archived than there are
+        shape, archived = declared_set.shape, declared_set.shape.moves.archived
+        moved = max(0.0, min(archived * years, shape.count + (shape.net_growth + archived) * years))
+        blobs += archived_size(declared_set) * (declared_set.archive.count + moved)
     return Volume(tables, blobs)
-
-
-def _archived(shape: Shape, years: float) -> float:
-    """Return the number of entities that are archived in a number of years: no more than there are."""
-    archived = shape.moves.archived
-    return max(0.0, min(archived * years, shape.count + (shape.net_growth + archived) * years))
 
 
 def _lists(declared_set: DeclaredSet, derived: Derived, count: float) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from tablepatterns.entity_set.derived import Derived, RowLayout
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
@@ -109,7 +109,9 @@ def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Quer
             work -= 1.0
         yield declared_set.table, partitions_of(declared_set), "all", work
         return
-    if profile is not None and profile.layout is not None and is_apart and _completes(profile.layout, call):
+    has_part = profile is not None and profile.layout is not None and profile.layout.include is not None
+    if has_part and is_apart and 0 < call.returned < call.examined and call.requests > 1:
+        # A copy does not have all requested fields, so the entity of each is read, too
         work -= call.returned
         yield declared_set.table, partitions_of(declared_set), "all", call.returned
     choice: Choice = "partition"
@@ -117,11 +119,6 @@ def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Quer
     if not is_list and call.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
         choice = "entity" if call.query_class is QueryClass.POINT else "all"
     yield own, partitions_of(declared_set, via if is_apart else None), choice, work
-
-
-def _completes(layout: RowLayout, call: Measured) -> bool:
-    """Whether the entity of each copy is read too, since a copy does not have all requested fields."""
-    return layout.include is not None and 0 < call.returned < call.examined and call.requests > 1
 
 
 def _written(design: Design, declared_set: DeclaredSet, call: Measured, write: Write) -> Iterator[_Part]:

@@ -240,18 +240,14 @@ def written(design: Design, name: str) -> dict[str, str]:
     if name in _IMPORTED or name in sys.stdlib_module_names or keyword.iskeyword(name):
         name = f"{name}_design"
     module = Module(design)
-    texts = {f"{name}.py": module.text(), f"test_{name}.py": _tests(design, name)}
-    return {file: formatted(text) for file, text in texts.items()}
-
-
-def _tests(design: Design, module: str) -> str:
-    """Return the tests of a design, whose own module is imported by its name."""
     costs = {
         (call.of.name, call.access.name): f"({call.transactions:.4g}, {call.examined:.4g})"
         for call in measure(design)
         if call.rejected is None
     }
-    return render("tests.py.jinja", module=module, costs=costs)
+    tests = render("tests.py.jinja", module=name, costs=costs)
+    texts = {f"{name}.py": module.text(), f"test_{name}.py": tests}
+    return {file: formatted(text) for file, text in texts.items()}
 
 
 def formatted(text: str) -> str:

@@ -87,14 +87,10 @@ def retries_of(declared_set: DeclaredSet, write: Write) -> float:
         writes = [write for write in declared_set.writes if derived in touched(declared_set, write)]
         if profile.is_shared and max(write.writers for write in writes) > 1:
             rate = sum(write.rate for write in writes)
-            retries += retries_at(rate * _coincidence(declared_set, profile.groups) / profile.spread)
+            shape, names = declared_set.shape, profile.groups
+            same_row = 1 / max(1, shape.count) if names_one(shape, names) else coincidence_of(shape, names)
+            retries += retries_at(rate * same_row / profile.spread)
     return retries
-
-
-def _coincidence(declared_set: DeclaredSet, names: tuple[str, ...]) -> float:
-    if names_one(declared_set.shape, names):
-        return 1 / max(1, declared_set.shape.count)
-    return coincidence_of(declared_set.shape, names)
 
 
 def archive_name(policy: ArchivePolicy) -> str:

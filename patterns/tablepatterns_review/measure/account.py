@@ -103,7 +103,18 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     design = of.design
     recipes = create_sets(design, storage)
     sample_sets = _sample_sets(design, storage, recipes)
-    samples = {declared_set.name: _sample_of(of, declared_set, readable) for declared_set in design.sets}
+    samples = {
+        declared_set.name: sample(
+            f"{design.name}\n{declared_set.name}",
+            declared_set.shape,
+            declared_set.keys,
+            span=of.spans[declared_set.name],
+            is_wide=kind_of(declared_set).is_wide,
+            large=declared_set.in_blobs(),
+            readable=readable,
+        )
+        for declared_set in design.sets
+    }
     samples = _without_archived(design, referring(design, samples))
     possible_archives = {of.name: archive_of(storage, of, recipes) for of in design.sets}
     archives = {name: archive for name, archive in possible_archives.items() if archive is not None}
@@ -122,18 +133,6 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
                 sample_sets[name].insert(samples[name].spare[-1])
                 archive_now(storage, archives[name], sample_sets[name].key_of(samples[name].spare[-1]))
     return SampleAccount(storage, of, sample_sets, samples, rejected, archives)
-
-
-def _sample_of(of: SampleDesign, declared_set: DeclaredSet, readable: bool) -> Sample:
-    return sample(
-        f"{of.design.name}\n{declared_set.name}",
-        declared_set.shape,
-        declared_set.keys,
-        span=of.spans[declared_set.name],
-        is_wide=kind_of(declared_set).is_wide,
-        large=declared_set.in_blobs(),
-        readable=readable,
-    )
 
 
 def _without_archived(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:

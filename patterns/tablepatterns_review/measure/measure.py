@@ -418,7 +418,10 @@ def _written(
     """
     writes = [(declared_set, write), *atomic_writes(stand.made.design, declared_set, write)]
     size = len(stand.samples[declared_set.name].stored)
-    follows = is_of_archive(declared_set, write) or _follows([declared_set for declared_set, _ in writes])
+    sets = [written_set for written_set, _ in writes]
+    is_eventual = any(via.is_eventual for written_set in sets for via in written_set.derived)
+    is_divided = len(sets) > 1 and not shares_partition(sets)
+    follows = is_of_archive(declared_set, write) or is_eventual or is_divided
     if _drops_tables(declared_set, write):
         # Listing the tables, and deleting one
         return SampleCost(CallCost(requests=2, transactions=2), None, follows, size)
@@ -459,11 +462,6 @@ def parts_of(
 def atomic_writes(design: Design, declared_set: DeclaredSet, write: Write) -> list[tuple[DeclaredSet, Write]]:
     others = [(other, one) for other in design.sets if other is not declared_set for one in other.writes]
     return [pair for name in write.atomic_with for pair in others if pair[1].name == name]
-
-
-def _follows(sets: Sequence[DeclaredSet]) -> bool:
-    elsewhere = any(via.is_eventual for declared_set in sets for via in declared_set.derived)
-    return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 
 def _how_many(stand: SampleAccount, declared_set: DeclaredSet, way: Way) -> int:

@@ -110,10 +110,12 @@ def sample(
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
-    separators = _separators(keys) if readable else None
+    all_pieces = [piece for key in keys for piece in pieces_of_key(key)]
+    # The literal texts of keys, and what is longer once it is escaped
+    separators = {piece.literal for piece in all_pieces} | {"." for piece in all_pieces if piece.spec == "escape"}
     values: dict[str, list[Any]] = {}
     for name, field in _storable(shape, pieces, large, is_wide=is_wide):
-        maker = _Maker(name, field, pieces.get(name), count, span, name in large, separators)
+        maker = _Maker(name, field, pieces.get(name), count, span, name in large, separators if readable else None)
         values[name] = maker.values(ranks[name])
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
@@ -138,12 +140,6 @@ def bytes_of(shape: Shape) -> int:
 
 def _size(field: Field) -> int:
     return {"string": 2 * field.size, "binary": field.size}.get(field.type, 8)
-
-
-def _separators(keys: Sequence[Key]) -> set[str]:
-    """Return the literal texts of keys, and what is longer once it is escaped."""
-    pieces = [piece for key in keys for piece in pieces_of_key(key)]
-    return {piece.literal for piece in pieces} | {"." for piece in pieces if piece.spec == "escape"}
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:

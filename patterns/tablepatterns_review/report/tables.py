@@ -13,7 +13,7 @@ from ..design.model import DEFAULT_PATTERN
 from ..design.writes import ROUND_TRIP
 from ..measure.measure import is_of_retention
 from ..plans.estimate import PAGE_READS
-from ..result import Finding, LimitUse, Measured, Reviewed, TableLoad
+from ..result import LimitUse, Measured, Reviewed, TableLoad
 from .formatting import (
     SEVERITIES,
     class_of,
@@ -381,7 +381,10 @@ def _compared_totals(before: Reviewed, after: Reviewed) -> Sheet:
 
 
 def _compared_findings(before: Reviewed, after: Reviewed) -> Sheet:
-    old, new = (_by_subject(reviewed) for reviewed in (before, after))
+    old, new = (
+        {(one.rule, one.subject): one for first in reviewed.findings for one in (first, *first.resolves)}
+        for reviewed in (before, after)
+    )
     changes = [("resolved", key, old[key]) for key in old if key not in new]
     changes += [("new", key, new[key]) for key in new if key not in old]
     changes += [("still there", key, new[key]) for key in new if key in old]
@@ -392,8 +395,3 @@ def _compared_findings(before: Reviewed, after: Reviewed) -> Sheet:
         columns("Change", "Severity", "Subject", "Rule"),
         tuple(row(change, SEVERITIES[finding.severity], key[1], key[0]) for change, key, finding in changes),
     )
-
-
-def _by_subject(reviewed: Reviewed) -> dict[tuple[str, str], Finding]:
-    findings = [finding for first in reviewed.findings for finding in (first, *first.resolves)]
-    return {(finding.rule, finding.subject): finding for finding in findings}

@@ -165,11 +165,6 @@ def _find_single_writes(call: Measured[Write]) -> Iterator[Finding]:
     )
 
 
-def changes_of_busiest_entity(declared_set: DeclaredSet, write: Write) -> float:
-    """Return how many times per second a write changes the busiest entity."""
-    return write.busiest * Zipf(max(1, declared_set.shape.count), write.skew or 0.0).share(1)
-
-
 def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
     """Return how often writes change the busiest row that entities share, in changes a second."""
     profile, shape = declared_set.profile(derived), declared_set.shape
@@ -184,7 +179,8 @@ def rows_for(rate: float) -> int:
 
 
 def _find_contended_entity(call: Measured[Write]) -> Iterator[Finding]:
-    rate = changes_of_busiest_entity(call.of, call.access)
+    # The changes of the busiest entity
+    rate = call.access.busiest * Zipf(max(1, call.of.shape.count), call.access.skew or 0.0).share(1)
     severity = RULES["contention"].severity_of(rate)
     if severity is not None:
         better = (

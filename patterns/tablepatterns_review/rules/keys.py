@@ -66,7 +66,9 @@ def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
 def _find_flaws(context: RuleContext) -> Iterator[Finding]:
     """Yield the corrections that reading the design made: the first of each kind for a key."""
     for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
-        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and _is_sorted_by(context, flaw))
+        queries = [query for query in context.queries if query.of.name == flaw.subject.partition(": ")[0]]
+        is_sorted_by = any(name in _sorted_names(query) for query in queries for name in flaw.fields)
+        is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and is_sorted_by)
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
         if flaw.kind == "overlap" and _is_of_names(context, flaw):
             severity = Severity.NOTE
@@ -78,12 +80,6 @@ def _is_of_names(context: RuleContext, flaw: Flaw) -> bool:
     shapes = [declared_set.shape for declared_set in context.design.sets]
     fields = [shape.fields[name] for shape in shapes for name in flaw.fields if name in shape.fields]
     return bool(fields) and all(field.distinct is not None and field.distinct <= _NAMES for field in fields)
-
-
-def _is_sorted_by(context: RuleContext, flaw: Flaw) -> bool:
-    """Whether a query reads a range of the flawed field, or sorts by it."""
-    queries = [query for query in context.queries if query.of.name == flaw.subject.partition(": ")[0]]
-    return any(name in _sorted_names(query) for query in queries for name in flaw.fields)
 
 
 def _sorted_names(query: Measured[Query]) -> Sequence[str]:

@@ -89,7 +89,9 @@ def _find_limits(context: RuleContext) -> Iterator[Finding]:
     large = {use.subject for use in context.in_sight if use.limit == _VALUE and use.reached is not None}
     sets = {declared_set.name: declared_set for declared_set in context.design.sets}
     for use in context.in_sight:
-        severity = _severity(use)
+        # Values that do not grow are declared with their maximum, so they stay below the limit
+        is_near = use.then >= _NEAR * use.most and use.then > use.now
+        severity = Severity.SERIOUS if use.reached is not None else Severity.WARNING if is_near else None
         if severity is None or (use.subject.partition(": ")[0] in large and use.limit in _FOLLOWING):
             continue
         if use.limit != _SLOW:
@@ -98,13 +100,6 @@ def _find_limits(context: RuleContext) -> Iterator[Finding]:
         elif use.reached is not None:
             queries = (query for query in context.queries if query.subject == use.subject)
             yield from (RULES["long-answer"].finding(Severity.NOTE, query, **_words(use)) for query in queries)
-
-
-def _severity(use: LimitUse) -> Severity | None:
-    if use.reached is not None:
-        return Severity.SERIOUS
-    # Values that do not grow are declared with their maximum, so they stay below the limit
-    return Severity.WARNING if use.then >= _NEAR * use.most and use.then > use.now else None
 
 
 def _words(use: LimitUse) -> dict[str, str]:

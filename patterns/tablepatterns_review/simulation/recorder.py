@@ -166,16 +166,12 @@ def _rows_in_range(engine: Engine, request: HttpRequest) -> Iterator[tuple[RowKe
     if name is None:
         return
     query = {key: values[0] for key, values in parse_qs(address.query).items()}
-    plan = make_plan(read_filter(query.get("$filter", "") if keys == ")" else _filter_of(keys)))
+    partition, _, row = unquote(keys).removesuffix(")").partition(",RowKey=")
+    point = f"PartitionKey eq {partition.removeprefix('PartitionKey=')} and RowKey eq {row}"
+    plan = make_plan(read_filter(query.get("$filter", "") if keys == ")" else point))
     start = key_order((query.get("NextPartitionKey", ""), query.get("NextRowKey", "")))
     for entity in engine.tables.table(name).walk(plan.key_range & KeyRange(start)):
         yield (name, entity.partition_key, entity.row_key), plan.matches is None or plan.matches(entity)
-
-
-def _filter_of(keys: str) -> str:
-    """Return the filter that is equal to the keys in the address of an entity."""
-    partition, _, row = unquote(keys).removesuffix(")").partition(",RowKey=")
-    return f"PartitionKey eq {partition.removeprefix('PartitionKey=')} and RowKey eq {row}"
 
 
 class InTurn(Storage):
