@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
 from typing import Final
 
@@ -48,12 +48,14 @@ class Period(Enum):
     WEEK = "week"
     MONTH = "month"
 
-    def start(self, moment: datetime | Ticks) -> datetime:
+    def start(self, moment: date | Ticks) -> datetime:
         """Return the start of the period that contains an instant, in UTC.
 
-        :param moment: an aware datetime, or Ticks
-        :raises BadKey: it has no time zone, or its period is not within the years 1 to 9999
+        :param moment: an aware datetime, Ticks, or a date, which is a day in UTC
+        :raises BadKey: it has no time zone, or no hour, or its period is not within the years 1 to 9999
         """
+        if self is Period.HOUR and not isinstance(moment, (datetime, Ticks)) and isinstance(moment, date):
+            raise BadKey("moment", moment, "a date has no hour", "pass an aware datetime")
         at = instant_of(moment)
         try:
             first_instant = self._floor(at.astimezone(timezone.utc))
@@ -114,7 +116,9 @@ class Period(Enum):
         return f"Period.{self.name}"
 
 
-def instant_of(moment: datetime | Ticks) -> datetime:
+def instant_of(moment: date | Ticks) -> datetime:
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        return datetime.combine(moment, time(), timezone.utc)
     if not isinstance(moment, (datetime, Ticks)):
         raise BadKey("moment", moment, f"a {type(moment).__name__} is not an instant", "pass an aware datetime")
     at = moment.datetime() if isinstance(moment, Ticks) else moment

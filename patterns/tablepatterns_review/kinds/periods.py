@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import date, datetime, timedelta
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from tablepatterns.entity_set.derived import Derived
@@ -18,6 +18,7 @@ from tablepatterns.recipes.period import Period
 from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 from tablepatterns.storage import Storage
 
+from ..design.key_parts import dates_of
 from ..design.model import DEFAULT_PATTERN, DeclaredSet, Retention
 from ..python_source import CodeNames, call, text
 from .kind import SampleCall, SampleSet, SetKind, changed
@@ -138,13 +139,13 @@ class Periods(SampleSet):
         at = ask.given.get(self.tables.at)
         if self._is_latest(ask):
             return len(self.tables.latest(ask.take or 0, ask.given))
-        if isinstance(at, datetime):
+        if isinstance(at, date):
             inner = self.tables.of(at)
             return call_entity_set(inner, self._within(ask, inner), self)
         low, high = _span(at)
         if ask.way == "range" and ask.via is None:
             arguments = {name: value for name, value in ask.given.items() if name != self.tables.at}
-            oldest = low or next(iter(self.tables.periods()), self.storage.now())
+            oldest = low or self._oldest()
             entities = self.tables.range(
                 oldest, high, arguments, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
             )
@@ -157,6 +158,10 @@ class Periods(SampleSet):
             for entity_set in map(self.tables.of, starts)
         )
 
+    def _oldest(self) -> date:
+        start = next(iter(self.tables.periods()), self.storage.now())
+        return start.date() if self.tables.at in dates_of(self.key) else start
+
     def _is_latest(self, ask: SampleCall) -> bool:
         """Whether the newest entities are requested, and the keys sort them first."""
         newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
@@ -164,8 +169,10 @@ class Periods(SampleSet):
         return ask.way == "range" and ask.take is not None and is_open and newest_first
 
     def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:
-        """Return the call for the table of a period, whose key may not include the time."""
-        shape = inner.key.fields if ask.via is None else (*inner.key.fields, *ask.via.reads)
+        """Return the call for the table of a period, without a time that no key includes, or only after other fields."""
+        key = inner.key
+        leading = takewhile(ask.given.__contains__, (*key.partition_fields, *key.row_fields))
+        shape = [*leading] if ask.via is None else (*key.fields, *ask.via.reads)
         arguments = {name: value for name, value in ask.given.items() if name in shape}
         return SampleCall(ask.way, ask.via, arguments, ask.where, ask.take, ask.select, ask.completes)
 
@@ -184,8 +191,8 @@ class Periods(SampleSet):
         self.tables.of(fields).delete(self.key_of(fields), force=True)
 
 
-def _span(at: object) -> tuple[datetime | None, datetime | None]:
+def _span(at: object) -> tuple[date | None, date | None]:
     if not isinstance(at, Between):
         return None, None
-    low, high = (end if isinstance(end, datetime) else None for end in (at.low, at.high))
+    low, high = (end if isinstance(end, date) else None for end in (at.low, at.high))
     return low, high

@@ -9,7 +9,12 @@ from typing import Final, cast
 
 from tablepatterns.filters import QueryClass
 from tablepatterns.key import Key
-from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
+from tablepatterns.limits import (
+    ACCOUNT_TRANSACTIONS_PER_SECOND,
+    MAX_PAGE_ENTITIES,
+    MAX_QUERY_TIME,
+    PARTITION_ENTITIES_PER_SECOND,
+)
 
 from ..capacity.growth import grown
 from ..design.distribution import Zipf, asked_values, equal_names, values_of
@@ -85,9 +90,11 @@ def has_order(query: Measured[Query]) -> bool:
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
 """Needless reads in entities per second from which a finding is serious: half the target of a partition."""
 NOTICEABLE: Final = 0.01 * PARTITION_ENTITIES_PER_SECOND
-"""Needless reads in entities per second, over all partitions, from which a finding is a warning."""
-_PAGES: Final = 10 * NOTICEABLE
-"""The same for a query that one request to one partition answers: an index would answer it with one request, too."""
+"""Needless reads in entities per second, on average and over all partitions, from which a finding is a warning."""
+_AT_PEAK: Final = 10 * NOTICEABLE
+"""The same at the peak."""
+_PAGES: Final = 25 * NOTICEABLE
+"""The same, on average, for a query that reads one page of one partition: an index would take one request, too."""
 SLOW: Final = PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds()
 """The entities that the service reads within the time limit of a page; a query that reads more takes several pages."""
 ONCE_A_DAY: Final = 1 / DAY
@@ -96,6 +103,8 @@ _JOB: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
 """The same for a job, which reads for up to a tenth of the time between two runs."""
 _NEEDED: Final = 0.5
 """A query that returns at least this share of what it reads has no finding: a scan is right for it."""
+_NEEDED_OF_PAGE: Final = 1 / 3
+"""The same for a query that reads one page of one partition."""
 
 
 def needed_entities(call: Measured) -> float:
@@ -126,17 +135,20 @@ def _share(call: Measured) -> float:
 
 def waste_severity(call: Measured) -> Severity | None:
     """Return the severity of an access pattern's needless reads; None if they do not matter."""
-    needed = needed_entities(call)
+    # Pages that are skipped have a finding of their own
+    needed = needed_entities(call) + (call.access.skip if isinstance(call.access, Query) else 0)
     waste = call.examined - needed
-    if needed >= _NEEDED * call.examined:
+    is_page = call.query_class is not QueryClass.TABLE_SCAN and call.requests <= 1 and waste <= MAX_PAGE_ENTITIES
+    if needed >= (_NEEDED_OF_PAGE if is_page else _NEEDED) * call.examined:
         return None
     work = waste * call.access.busiest
-    if work * _share(call) >= HEAVY:
+    if work * _share(call) >= HEAVY or work >= ACCOUNT_TRANSACTIONS_PER_SECOND:
         return Severity.SERIOUS
     if call.access.rate < ONCE_AN_HOUR and work < _JOB:
         return Severity.NOTE if waste > MAX_PAGE_ENTITIES and call.access.rate >= ONCE_A_DAY else None
-    is_page = call.query_class is not QueryClass.TABLE_SCAN and call.requests <= 1
-    if work >= (_PAGES if is_page else NOTICEABLE) or (waste >= SLOW and call.access.rate >= ONCE_AN_HOUR):
+    mean = waste * call.access.rate
+    is_costly = mean >= _PAGES if is_page else mean >= NOTICEABLE or work >= _AT_PEAK
+    if is_costly or (waste >= SLOW and call.access.rate >= ONCE_AN_HOUR):
         return Severity.WARNING
     if waste > MAX_PAGE_ENTITIES and call.access.rate >= ONCE_A_DAY:
         return Severity.NOTE

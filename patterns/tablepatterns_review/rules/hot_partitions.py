@@ -20,8 +20,9 @@ from ..result import Finding, Measured, Severity, TableLoad
 from .context import RuleContext, waste_severity, without_waste
 from .rule import RULES, entities, listed, part_of, severity_of
 
-_NEAR: Final = 0.5
-"""The share of a target from which a finding is a warning."""
+_NEAR: Final = 2 / 3
+"""The share of a partition's target from which a finding is a warning: it does not spread its load."""
+_NEAR_ACCOUNT: Final = 0.8
 _FEW: Final = 32
 _MOST: Final = 0.5
 """The share of the requests from which an access pattern is named."""
@@ -126,7 +127,7 @@ def _describe_buckets(heat: TableLoad) -> str:
 
 def _find_account_load(context: RuleContext) -> Iterator[Finding]:
     peak, target = max(context.account.rates, default=0.0), context.account.target
-    severity = severity_of(peak / target, serious=1, warning=_NEAR)
+    severity = severity_of(peak / target, serious=1, warning=_NEAR_ACCOUNT)
     if severity is None:
         return
     calls = [needed for call in context.measured for needed in without_waste(call)]

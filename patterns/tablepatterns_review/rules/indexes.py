@@ -19,7 +19,7 @@ from ..design.writes import moves, touches
 from ..plans.sizes import value_bytes
 from ..result import Finding, Measured, Severity
 from .context import RuleContext, is_read_one_by_one
-from .keys import pairs_alike
+from .keys import is_relation, pairs_alike
 from .rule import RULES, entities, listed, part_of
 
 _BUSY: Final = 1.0
@@ -132,6 +132,7 @@ def _find_key_problems(declared_set: DeclaredSet, index: Derived, key: Key) -> I
     is_own = bool(own_names) or names_one(shape, names)
     combinations = math.prod(values_of(shape, name).count for name in names)
     subject, words = _words(declared_set, index)
+    is_own = is_own or is_relation(shape, names)
     if not is_own and (combinations < 2 * shape.count or pairs_alike(shape, names) >= 1):
         loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
         words |= {"keys": number(combinations), "names": listed(names), "entities": entities(shape.count), "loss": loss}

@@ -13,7 +13,7 @@ from tablepatterns.figures import number, often, years_from_now
 
 from ..design.distribution import busiest_share, coincidence_of, values_of
 from ..design.key_parts import pieces_of, pieces_of_key, span_of
-from ..design.model import YEAR, DeclaredSet, Field, Flaw, Query, Shape, Write
+from ..design.model import DAY, YEAR, DeclaredSet, Field, Flaw, Query, Shape, Write
 from ..kinds import kind_of
 from ..kinds.recipes import number_of_tables
 from ..plans.planner import is_sorted
@@ -124,7 +124,9 @@ def _find_collisions(context: RuleContext, declared_set: DeclaredSet) -> Iterato
     average = sum(write.rate for write in inserts)
     # Two entities of the same microsecond hardly ever agree in the other fields
     in_a_year = average**2 * span * coincidence_of(shape, other_names) * YEAR if span >= 1 else 0.0
-    if meets < _POSSIBLE and in_a_year < 1:
+    # Of a plan, such as one draw a day, each day has at most one entity
+    is_plan = not other_names and span >= DAY and meets < 1
+    if is_plan or (meets < _POSSIBLE and in_a_year < 1):
         return
     severity = Severity.SERIOUS if meets >= _CERTAIN or in_a_year >= _MANY else Severity.WARNING
     words = {"names": listed(names), "meets": number(meets), "span": span_name}
@@ -178,6 +180,16 @@ def _identifies(field: Field, name: str) -> bool:
         return field.order == "rising"
     is_counted = field.type in ("int32", "int64", "guid", "datetime", "boolean")
     return is_counted or bool(_NUMBERING.search(name))
+
+
+def is_relation(shape: Shape, names: Sequence[str]) -> bool:
+    """Whether each field identifies something, such as a race and a runner, so that one entity has both values.
+
+    Where more than a few would meet by chance, a third field tells them apart.
+    """
+    fields = [(shape.fields.get(name, Field()), name) for name in names]
+    is_chance = pairs_alike(shape, names) >= _CERTAIN * shape.count
+    return len(names) > 1 and all(_identifies(field, name) for field, name in fields) and not is_chance
 
 
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:

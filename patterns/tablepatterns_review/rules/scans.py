@@ -103,6 +103,7 @@ def _scan_finding(context: RuleContext, query: Measured[Query], severity: Severi
     encrypted = [name for name in fields if name in query.of.encrypted()]
     if encrypted:
         words["properties"] = listed(encrypted)
+        severity = max(severity, Severity.WARNING)
         return RULES["encrypted-filter"].finding(severity, query, fields=encrypted, **words)
     if query.access.take is not None and not has_order(query) and not fields:
         return _client_sort(query, severity)

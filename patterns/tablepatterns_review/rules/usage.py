@@ -24,6 +24,8 @@ _ADDED_UP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of fields whose new value is computed from the old one."""
+_CLAIMED: Final = re.compile(r"state|status|available|free|booked|reserved|taken|assign", re.IGNORECASE)
+"""Names of fields that tell who may have something: the later of two writers takes it from the other."""
 _OBSERVED: Final = re.compile(r"last|seen|updated|reported|checked|synced|heartbeat|observed|measured", re.IGNORECASE)
 """Names of the time at which something was observed."""
 _NUMBERS: Final = ("int32", "int64", "double")
@@ -82,7 +84,8 @@ def _find_lost_update(context: RuleContext, call: Measured[Write]) -> Iterator[F
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
         fields = [(name, call.of.shape.fields.get(name, Field())) for name in write.changes]
         is_computed = any(_ADDED_UP.search(name) and field.type in _NUMBERS for name, field in fields)
-        severity = Severity.SERIOUS if is_computed else Severity.WARNING
+        is_claimed = len(fields) > 1 and any(map(_CLAIMED.search, write.changes))
+        severity = Severity.SERIOUS if is_computed or is_claimed else Severity.WARNING
         yield RULES["lost-update"].finding(
             severity, call, changes=changes, writers=plural(writers, "writer"), rate=rate
         )

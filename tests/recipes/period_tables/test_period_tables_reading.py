@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.logins import BY_SESSION, DAY, NOON, login, logins_of, logs_of, names_of
-from tablepatterns import connect, prop
-from tablepatterns.errors import BadDesign, BadInput, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
+from tablepatterns import Key, connect, prop
+from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
 from tablepatterns.recipes.period import Period
 from tablepatterns_engine.account import Engine
 
@@ -58,6 +58,49 @@ async def test_a_span_within_one_day_reads_only_its_table(storage: Any, engine: 
         assert [each["At"] async for each in logins.range(NOON, NOON, User="jo")] == [NOON]
         assert [each async for each in logins.range(NOON + DAY, NOON + DAY, User="jo")] == []
     assert [record.operation for record in span.records] == ["QueryEntities", "QueryEntities"]
+
+
+@pytest.mark.guide("G-222")
+@pytest.mark.parametrize(
+    "row",
+    ["{At:ticks}_{Session:04d}", "{Session:04d}_{At:ticks}", "{Session:04d}_{At:inverted}", "{Session:04d}"],
+)
+@pytest.mark.parametrize("select", [None, ["Even"]])
+async def test_a_span_has_the_same_entities_wherever_the_instant_is_in_the_row_key(
+    storage: Any, series: str, row: str, select: list[str] | None
+) -> None:
+    logins = logins_of(storage, series, key=Key("{User}", row))
+    moments = [NOON + number * DAY / 4 for number in range(9)]
+    for number, moment in enumerate(moments):
+        await logins.insert(login(moment, Session=number, Even=number % 2 == 0))
+    for low, high in ((0, 8), (1, 6), (3, 3), (5, None), (4, 5)):
+        end = None if high is None else moments[high]
+        found = [each["Session"] async for each in logins.range(moments[low], end, User="jo", select=select)]
+        assert sorted(found) == list(range(9))[low : None if high is None else high + 1]
+    if row.startswith("{Session"):
+        assert [each["Session"] async for each in logins.range(NOON, User="jo", Session=4)] == [4]
+
+
+@pytest.mark.guide("G-222")
+@pytest.mark.parametrize("row", ["{At:%Y-%m-%d}_{Session:04d}", "{Session:04d}_{At:%Y-%m-%d}"])
+async def test_a_date_in_the_key_is_a_day_in_utc(storage: Any, series: str, row: str) -> None:
+    logins = logins_of(storage, series, Period.MONTH, key=Key("{User}", row))
+    days = [date(2014, 7, 30) + number * DAY for number in range(4)]
+    for number, day in enumerate(days):
+        await logins.insert({"User": "jo", "At": day, "Session": number})
+    assert await names_of(storage, series) == ["201407", "201408"]
+    assert (await logins.get(User="jo", At=days[2], Session=2))["At"] == days[2]
+    for low, high in ((0, 3), (1, 2), (2, 2)):
+        found = [each["Session"] async for each in logins.range(days[low], days[high], User="jo")]
+        assert sorted(found) == list(range(low, high + 1))
+    await logins.delete({"User": "jo", "At": days[0], "Session": 0}, force=True)
+    assert [each["At"] async for each in logins.of(days[0]).range(User="jo")] == [days[1]]
+
+
+async def test_a_date_has_no_hour(storage: Any, series: str) -> None:
+    logins = logins_of(storage, series, Period.HOUR, key=Key("{User}", "{At:%Y-%m-%d}"))
+    with pytest.raises(BadKey, match="a date has no hour; pass an aware datetime"):
+        await logins.insert({"User": "jo", "At": date(2014, 7, 31)})
 
 
 @pytest.mark.guide("G-222")

@@ -23,7 +23,7 @@ ALONE = replace(EMPLOYEES, key=Key("all", "empid_{EmployeeId:06d}"))
 class TestAHotPartition:
     @pytest.mark.parametrize(
         ("peak", "expected"),
-        [(2000.0, [Severity.SERIOUS]), (1999.0, [Severity.WARNING]), (1000.0, [Severity.WARNING]), (999.0, [])],
+        [(2000.0, [Severity.SERIOUS]), (1999.0, [Severity.WARNING]), (1334.0, [Severity.WARNING]), (1333.0, [])],
     )
     def test_matters_by_how_near_its_target_is(self, peak: float, expected: list[Severity]) -> None:
         measured = done(EMPLOYEES, HIRE)
@@ -171,9 +171,9 @@ class TestAHotPartition:
 class TestTheAccount:
     @pytest.mark.parametrize(
         ("peak", "expected"),
-        [(20_000.0, [Severity.SERIOUS]), (19_999.0, [Severity.WARNING]), (10_000.0, [Severity.WARNING]), (9_999.0, [])],
+        [(20_000.0, [Severity.SERIOUS]), (19_999.0, [Severity.WARNING]), (16_000.0, [Severity.WARNING]), (15_999.0, [])],
     )
-    def test_is_near_its_target_from_half_of_it_on(self, peak: float, expected: list[Severity]) -> None:
+    def test_is_near_its_target_from_four_fifths_of_it_on(self, peak: float, expected: list[Severity]) -> None:
         load = AccountLoad(STEP, (1.0, peak), 20_000.0)
         assert [each.severity for each in found(sets=[EMPLOYEES], account=load)] == expected
 

@@ -52,29 +52,53 @@ class TestHowMuchAScanMatters:
     @pytest.mark.parametrize(
         ("rate", "requests", "expected"),
         [
-            (80.1, 1, [Severity.SERIOUS]),
-            (79.9, 1, [Severity.WARNING]),
-            (0.5, 1, [Severity.WARNING]),
+            (20.1, 1, [Severity.SERIOUS]),
+            (19.9, 1, [Severity.WARNING]),
+            (1.0, 1, [Severity.WARNING]),
             # An index would take one request, too
-            (0.3, 1, []),
-            (0.3, 2, [Severity.WARNING]),
+            (0.9, 1, []),
+            (0.9, 2, [Severity.WARNING]),
         ],
     )
     def test_in_one_partition_is_that_of_the_busiest(
         self, rate: float, requests: int, expected: list[Severity]
     ) -> None:
+        fields = {**EMPLOYEES.shape.fields, "Department": Field(distinct=10)}
+        of = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, fields=fields))
         query = Query("by age", {"Department": "=", "Age": "="}, rate=rate)
-        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501, requests=requests)
+        measured = asked(of, query, QueryClass.PARTITION_SCAN, examined=501, requests=requests)
         assert [each.severity for each in found(measured)] == expected
 
     def test_in_one_partition_is_greater_if_the_question_is_skewed(self) -> None:
-        query = Query("by age", {"Department": "=", "Age": "="}, rate=40, skew=1.0)
-        one_entity = Query("by e-mail", {"Department": "=", "Email": "="}, rate=40, skew=0.0)
+        query = Query("by age", {"Department": "=", "Age": "="}, rate=39, skew=1.0)
+        one_entity = Query("by e-mail", {"Department": "=", "Email": "="}, rate=39, skew=0.0)
         said = [found(asked(EMPLOYEES, each, QueryClass.PARTITION_SCAN, examined=501)) for each in (query, one_entity)]
         assert [each.severity for (each,) in said] == [Severity.WARNING, Severity.WARNING]
-        by_partition = Query("it", {"Department": "=", "Age": "range"}, rate=40, skew=1.0)
+        by_partition = Query("it", {"Department": "=", "Age": "range"}, rate=39, skew=1.0)
         (one,) = found(asked(EMPLOYEES, by_partition, QueryClass.PARTITION_SCAN, examined=501))
         assert one.severity is Severity.SERIOUS
+
+    def test_is_serious_if_all_partitions_together_read_as_much_as_an_account_handles(self) -> None:
+        spread = replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Department": Field(distinct=10_000)})
+        query = Query("by age", {"Department": "=", "Age": "="}, rate=40)
+        severities = [
+            [each.severity for each in found(asked(replace(EMPLOYEES, shape=spread), query, scan, examined=examined))]
+            for scan, examined in ((QueryClass.PARTITION_SCAN, 500), (QueryClass.PARTITION_SCAN, 501))
+        ]
+        assert severities == [[Severity.WARNING], [Severity.SERIOUS]]
+
+    @pytest.mark.parametrize(("rate", "peak", "expected"), [(0.01, 0.4, []), (0.05, 0.4, [Severity.WARNING]), (0.01, 0.5, [Severity.WARNING])])
+    def test_that_is_rare_follows_from_its_mean_and_not_its_peak(
+        self, rate: float, peak: float, expected: list[Severity]
+    ) -> None:
+        query = Query("by age", {"Age": "="}, rate=rate, peak=peak)
+        measured = asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=401)
+        assert [each.severity for each in found(measured)] == expected
+
+    def test_does_not_include_pages_that_are_skipped(self) -> None:
+        query = Query("page 40", {"Department": "="}, take=50, skip=2_000, rate=1)
+        measured = asked(EMPLOYEES, query, QueryClass.RANGE, examined=2_050, returned=2_050)
+        assert [each.rule for each in found(measured)] == ["deep-paging"]
 
     def test_in_one_partition_is_greater_if_that_has_more_entities(self) -> None:
         fields = {**EMPLOYEES.shape.fields, "Department": Field(distinct=40, skew=1.0)}
@@ -351,7 +375,7 @@ class TestAFilterAsItIsSent:
 class TestResultsThatTheCallerSorts:
     BY_HIRING = Query("it", {"Department": "="}, order="-HiredAt", take=10, rate=1)
 
-    @pytest.mark.parametrize(("examined", "expected"), [(13, [Severity.NOTE]), (10, []), (300, [Severity.WARNING])])
+    @pytest.mark.parametrize(("examined", "expected"), [(13, [Severity.NOTE]), (10, []), (600, [Severity.WARNING])])
     def test_are_found_even_if_there_are_few(self, examined: float, expected: list[Severity]) -> None:
         measured = asked(EMPLOYEES, self.BY_HIRING, QueryClass.PARTITION_SCAN, examined=examined, returned=examined)
         assert [each.severity for each in found(measured)] == expected

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
@@ -60,8 +60,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     [30, 31]
 
     It has the calls of an `EntitySet` that read or write entities; for others, use `of(moment)`. The instant is among
-    the fields of a key, and determines the table; `insert` sets it if it is missing. Entities are taken and returned as
-    they are stored, and must fit the model of the set.
+    the fields of a key, and determines the table; `insert` sets it if it is missing, unless it is a date. Entities are
+    taken and returned as they are stored, and must fit the model of the set.
 
     Consistency: an entity is written only to the table of its period. Expired periods, which depend only on the clock
     and `retention`, reject writes and are skipped by reads. More: docs/patterns/period_tables.md.
@@ -75,7 +75,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     :param period: the length of a period
     :param factory: called with the account and a table name for every use; returns the `EntitySet` or `DataSeries` of
         that table
-    :param at: the field with the instant of an entity, an aware datetime or `Ticks`, in the key or not
+    :param at: the field with the instant of an entity, an aware datetime or `Ticks`, in the key or not; or a date in
+        the key, such as {Day:%Y-%m-%d}, for periods of a day or longer
     :param retention: how long to keep periods: a timedelta that all entities of an expired period exceed in age; a
         number of periods, including the current one; or None for indefinitely. All processes must use the same
     :raises BadTableName: the service would reject the tables' names
@@ -125,12 +126,12 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     # -- which table
 
     @checked
-    def of(self, place: datetime | Ticks | Mapping[str, Any]) -> Set_co:
+    def of(self, place: date | Ticks | Mapping[str, Any]) -> Set_co:
         """Return the set of one period, without sending a request.
 
         Use it for everything else that the set can do. The set of an expired period can be read, and rejects writes.
 
-        :param place: an aware datetime, `Ticks`, or an entity with the field `at`
+        :param place: an aware datetime, `Ticks`, a date, or an entity with the field `at`
         :raises BadKey: it is not an instant
         """
         return self._set(self.period.start(self._moment(place) if isinstance(place, Mapping) else place))
@@ -149,12 +150,12 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         return self.period.parse(label) if head.lower() == self.table_prefix.lower() else None
 
     @checked
-    def is_kept(self, moment: datetime | Ticks) -> bool:
+    def is_kept(self, moment: date | Ticks) -> bool:
         """Return whether the period of an instant has not expired."""
         return self.period.start(moment) >= self._retention.first_kept(self.account.now())
 
-    def _moment(self, entity: Mapping[str, Any]) -> datetime | Ticks:
-        moment: datetime | Ticks | None = entity.get(self.at)
+    def _moment(self, entity: Mapping[str, Any]) -> date | Ticks:
+        moment: date | Ticks | None = entity.get(self.at)
         if moment is None:
             raise BadKey(self.at, MISSING, "it determines the entity's table", "add the entity's instant")
         return moment
@@ -189,9 +190,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             if key.matches(*operation.key):
                 fields |= key.parse(*operation.key)
             moment = fields.get(self.at)
-            if isinstance(moment, date) and not isinstance(moment, datetime):
-                moment = datetime.combine(moment, time(), timezone.utc)
-            if isinstance(moment, (datetime, Ticks)) and self.period.start(moment) != start:
+            if isinstance(moment, (date, Ticks)) and self.period.start(moment) != start:
                 rule = f"this is the table of the {self.period.value} that started at {start.isoformat()}"
                 raise BadKey(self.at, moment, rule, "write it to the set that of() returns for it")
 
@@ -319,8 +318,8 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     @stream
     async def range(  # type: ignore[override] # the instants come first
         self,
-        earliest: datetime,
-        latest: datetime | None = None,
+        earliest: date,
+        latest: date | None = None,
         key: Mapping[str, Any] | None = None,
         /,
         *,
@@ -334,14 +333,16 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         Within a table, entities are in key order. Cost: 1 transaction per page of up to 1,000, at least 1 per table,
         and 1 to list the tables if the time span covers several periods.
 
-        :param earliest: an aware datetime
-        :param latest: an aware datetime, or None for no end
+        :param earliest: an aware datetime; a date if the key has one
+        :param latest: the same, or None for no end
         :param fields: the PartitionKey fields, and any RowKey fields, without the instant
 
         The other parameters and errors are those of `EntitySet.range`.
         """
         span: dict[str, Any] = {}
-        if self._sorts_by_time:
+        given = fields_of(key, fields)
+        is_next = self.at == next((name for name in self.key.row_fields if name not in given), None)
+        if is_next:
             span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
@@ -350,12 +351,18 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             if latest is not None:
                 bounds = bounds & (prop(self.at) <= latest)
             where = bounds if where is None else bounds & where
-        key_fields = fields_of(span, fields_of(key, fields))
+        key_fields = fields_of(span, given)
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if self._newest_first else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
-                yield entity
+                # The range does not limit an instant after a field that is not given
+                if is_next or not self._sorts_by_time or self._is_within(entity, earliest, latest):
+                    yield entity
+
+    def _is_within(self, entity: Entity, earliest: date, latest: date | None) -> bool:
+        instant = _ticks_of(entity[self.at])
+        return _ticks_of(earliest) <= instant and (latest is None or instant <= _ticks_of(latest))
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
@@ -421,7 +428,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
     # -- periods
 
     @recipe
-    async def periods(self, earliest: datetime | None = None, latest: datetime | None = None) -> list[datetime]:
+    async def periods(self, earliest: date | None = None, latest: date | None = None) -> list[datetime]:
         """Return the starts of the unexpired periods that have a table, oldest first, for use with `of`.
 
         Cost: 1 transaction per 1,000 tables.
@@ -463,7 +470,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         return [await self.drop(start) for start in await self.expired(now)]
 
     @recipe
-    async def drop(self, moment: datetime) -> str:
+    async def drop(self, moment: date) -> str:
         """Drop the table of one expired period, if it exists, and return its name. Cost: 1 transaction.
 
         :raises BadInput: the period has not expired, so a write would create its table again
@@ -473,7 +480,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         return table.name
 
     async def _periods_to_read(
-        self, earliest: datetime | None = None, latest: datetime | None = None
+        self, earliest: date | None = None, latest: date | None = None
     ) -> list[datetime]:
         """Return the periods to read; a span within one period needs no list, so its table may be missing."""
         if earliest is not None and latest is not None:
@@ -482,7 +489,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
                 return [start] if start >= self._retention.first_kept(self.account.now()) else []
         return await self.periods(earliest, latest)
 
-    async def _existing(self, earliest: datetime | None, latest: datetime | None) -> list[datetime]:
+    async def _existing(self, earliest: date | None, latest: date | None) -> list[datetime]:
         first = "0" if earliest is None else self.period.label(self.period.start(earliest))
         last = _LAST_LABEL if latest is None else self.period.label(self.period.start(latest))
         names = [name async for name in table_names(self.account, self.table_prefix + first, self.table_prefix + last)]
@@ -490,6 +497,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
     def __repr__(self) -> str:
         return f"<PeriodTables {self.table_prefix} {self.period!r} retention={self.retention}>"
+
+
+def _ticks_of(moment: date | Ticks) -> Ticks:
+    return moment if isinstance(moment, Ticks) else Ticks.of(instant_of(moment))
 
 
 def _key_fields(key: Key, fields: Mapping[str, Any]) -> dict[str, Any]:
