@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral, Real
-from typing import IO, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import IO, Any, Final, Literal, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
 from typing_extensions import get_protocol_members, is_protocol
 
@@ -250,7 +250,7 @@ def kind_of(annotation: Any) -> Kind | None:
     if _is_a(origin, Iterable):
         return _many_of(origin, inner)
     if origin is type or annotation is type:
-        return Kind("a class", _is_class)
+        return Kind("a class", lambda value: isinstance(value, type))
     if origin is Callable:
         may_wait = inner[-1] is Any or _returns(inner[-1], Awaitable)
         may_yield = _returns(inner[-1], Iterator)
@@ -314,31 +314,23 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
 
 def _one_of(kind: type[Any]) -> Kind:
     if kind is int:
-        return Kind("an int", _is_int, exact=frozenset({int}))
+        return Kind("an int", lambda value: _is_real(value, Integral), exact=frozenset({int}))
     if kind is float:
         # Not float, which may be NaN
-        return Kind("a number", _is_number, exact=frozenset({int}))
+        return Kind("a number", lambda value: _is_real(value) and not math.isnan(value), exact=frozenset({int}))
     if kind is IO:
         return Kind("a file", lambda value: hasattr(value, "read"))
     if is_protocol(kind):
         members = tuple(get_protocol_members(kind))
         text = _WORDS.get(kind.__name__, f"an object with {', '.join(sorted(members))}")
-        return Kind(text, lambda value: not _is_class(value) and all(hasattr(value, name) for name in members))
+        return Kind(text, lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in members))
     article = "an" if kind.__name__[0] in "AEIOU" else "a"
     text = _WORDS.get(kind.__name__, f"{article} {kind.__name__}")
     return Kind(text, lambda value: isinstance(value, kind), exact=frozenset({kind}))
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _is_class(value: object) -> bool:
-    return isinstance(value, type)
+def _is_real(value: object, kind: Any = Real) -> TypeGuard[Real]:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _is_a(kind: Any, base: type[Any]) -> bool:

@@ -187,7 +187,9 @@ class Snapshots:
         savers: list[tuple[Any, Callable[[Any], _SavedValue]]] = [
             (_ATOMS, self._save_atom),
             (_PARTS, lambda value: _SavedValue(digest_of(id(value)), b"", lambda: value)),
-            (count, self._save_count),
+            # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as
+            # "count(5)", is all that tells the next one: since Python 3.14 it cannot be copied
+            (count, lambda value: _SavedValue(digest_of(repr(value)), b"", partial(count, int(repr(value)[6:-1])))),
             (Queue, self._save_queue),
             (Random, lambda value: _SavedValue(*self._digests(repr(value.getstate())), partial(copy, copy(value)))),
             (SortedList, self._save_sorted_list),
@@ -241,11 +243,6 @@ class Snapshots:
         messages = sorted(value.visible(Ticks(Ticks.MAX), len(value)), key=lambda message: message.number)
         digests = [self._save_value(message).named_digest for message in messages]
         return saved._replace(named_digest=digest_of(saved.named_digest, digests))
-
-    def _save_count(self, value: Any) -> _SavedValue:
-        # The numbers that are drawn from it tell states apart only where they are stored. Its text, such as "count(5)",
-        # is all that tells the next one: since Python 3.14 it cannot be copied
-        return _SavedValue(digest_of(repr(value)), b"", partial(count, int(repr(value)[6:-1])))
 
     def _save_constant(self, value: Any) -> _SavedValue:
         """Return what is kept of a value that never changes; it is looked at once."""

@@ -81,7 +81,9 @@ class Automaton:
         for length, state in enumerate(states[:-1]):
             self._moves[state].append((characters.without(separator_characters), states[0]))
             for character in separator_characters:
-                next_length = _matching_length(separator, separator[:length] + character)
+                text = separator[:length] + character
+                # How much of the separator the text ends with
+                next_length = next(n for n in range(len(text), -1, -1) if text.endswith(separator[:n]))
                 self._moves[state].append((one_of(character), states[next_length]))
 
     def _new(self) -> int:
@@ -102,8 +104,3 @@ class Automaton:
                     pairs.add(pair)
                     pending.append(pair)
         return False
-
-
-def _matching_length(separator: str, text: str) -> int:
-    """Return how much of the separator the text ends with."""
-    return next(n for n in range(len(text), -1, -1) if text.endswith(separator[:n]))

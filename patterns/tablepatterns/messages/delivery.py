@@ -112,7 +112,14 @@ class Delivery:
     async def process(self) -> Outcome:
         """Process the message. Cost: the handler's, and 1 transaction to delete or release it, 2 to poison it."""
         try:
-            lease = self._new_lease()
+            lease = Lease(
+                self._account,
+                self._served.queue,
+                self._message,
+                self._settings.lease,
+                base64=self._settings.base64,
+                requested_at=self._requested_at,
+            )
             handler = self._handler_of(lease.work.kind)
         except BadMessage as error:
             return await self._move_to_poison(self._message, Reason.of(error))
@@ -144,16 +151,6 @@ class Delivery:
         except LeaseLost as error:
             return self._lease_lost(error)
         return "released"
-
-    def _new_lease(self) -> Lease:
-        return Lease(
-            self._account,
-            self._served.queue,
-            self._message,
-            self._settings.lease,
-            base64=self._settings.base64,
-            requested_at=self._requested_at,
-        )
 
     def _handler_of(self, kind: str) -> Handler:
         handler = self._served.handlers.get(kind)

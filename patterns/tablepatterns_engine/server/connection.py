@@ -133,7 +133,9 @@ class Connection(asyncio.Protocol):
             before, self._incomplete = self._incomplete, b""
             data = before + data
             head = read_head(data) if not self._transport.get_write_buffer_size() else None
-            if head is not None and self._answers_directly(head, len(data)):
+            # More than one request at once is left to h11: responses are sent in order
+            is_direct = head is not None and len(data) <= head.size <= MAX_BYTES
+            if head is not None and is_direct and self._application.answers_directly(head, self._port):
                 if len(data) < head.size:
                     self._incomplete = data
                     # More pieces of a body do not postpone its deadline
@@ -180,10 +182,6 @@ class Connection(asyncio.Protocol):
             self._watch()
 
     # -- Requests that h11 reads
-
-    def _answers_directly(self, head: Head, size: int) -> bool:
-        # More than one request at once is left to h11: responses are sent in order
-        return size <= head.size <= MAX_BYTES and self._application.answers_directly(head, self._port)
 
     async def _converse(self) -> None:
         """Answer requests until all bytes that have arrived are read, or the connection ends."""

@@ -175,11 +175,6 @@ def _guid(value: Any) -> UUID:
     return UUID(value)
 
 
-def _plain_integer(value: int) -> int | float:
-    """Return an integer without a noted type; beyond 32 bits a reader of OData takes it for a double."""
-    return value if INT32_MIN <= value <= INT32_MAX else _parse_double(value)
-
-
 _READERS: Final[dict[Any, tuple[type | None, Callable[[Any], Value]]]] = {
     "Edm.String": (str, _text),
     "Edm.Boolean": (bool, _boolean),
@@ -191,7 +186,8 @@ _READERS: Final[dict[Any, tuple[type | None, Callable[[Any], Value]]]] = {
     "Edm.Binary": (None, partial(b64decode, validate=True)),
     str: (str, _text),
     bool: (bool, _boolean),
-    int: (None, _plain_integer),
+    # Beyond 32 bits, a reader of OData takes it for a double
+    int: (None, lambda value: value if INT32_MIN <= value <= INT32_MAX else _parse_double(value)),
     float: (None, _parse_double),
 }
 """For each type as noted, or else of the JSON value: the JSON type whose values are used as they are, and the reader of

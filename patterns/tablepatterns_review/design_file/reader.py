@@ -98,6 +98,8 @@ _FORMATS: Final[Mapping[FieldType, str]] = {"datetime": "ticks", "guid": "uuid",
 _INTEGERS: Final = ("int32", "int64")
 _PLAIN_NUMBER: Final = re.compile(r"(?:[1-9]\d*)?d?$")
 _FEWEST_DIGITS: Final = 6
+_ROUNDED: Final = 0.9
+"""The share of a count for which values are enough: both are estimates."""
 _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 
 
@@ -195,7 +197,8 @@ class Corrections:
             f"{' of each period' if tables > 1 else ''}: a second entity with the same key is rejected."
         )
         better = f"Add a field to the RowKey that tells them apart, such as {{{shape.entity}Id:uuid}}."
-        self.flaws.append(Flaw("too-few", subject, says, better))
+        if there * tables < _ROUNDED * shape.count:
+            self.flaws.append(Flaw("too-few", subject, says, better))
         # Assume enough values for one of the fields
         free = [name for name in key.row_fields if shape.fields[name].type != "boolean"] or names
         widened = max(free, key=lambda name: values_in(shape, [name]))
@@ -376,8 +379,13 @@ class _SetReader:
             return self._filled(table, path)
         if primary is None:
             return None
-        key = None
-        if (own := getattr(table, "key", None)) is not None:
+        key, own = None, getattr(table, "key", None)
+        if isinstance(table, tables.ListTable) and own is None:
+            kinds = {name: self.shape.fields[name].type for name in table.fields if name in self.shape.fields}
+            if numbers := [name for name, kind in kinds.items() if kind != "string"]:
+                says = f"{numbers[0]} is no text, so the lists need a key that formats it"
+                self.file.report(f'{says}, such as row = "{numbers[0].lower()}_{{{numbers[0]}:010d}}"', path, "fields")
+        if own is not None:
             is_local = isinstance(table, tables.IntraTable)
             subject = part_of(self.table.name, table.name or own.row or "")
             key = self._key(own, path, subject, partition=primary.partition_template if is_local else None)

@@ -169,7 +169,7 @@ class Periods(SampleSet):
         return ask.way == "range" and ask.take is not None and is_open and newest_first
 
     def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:
-        """Return the call for the table of a period, without a time that no key includes, or only after other fields."""
+        """Return the call for the table of a period, with its time only if the key begins with what is given."""
         key = inner.key
         leading = takewhile(ask.given.__contains__, (*key.partition_fields, *key.row_fields))
         shape = [*leading] if ask.via is None else (*key.fields, *ask.via.reads)

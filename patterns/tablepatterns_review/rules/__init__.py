@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..design.model import Design
-from ..result import About, Finding, Severity
+from ..result import About, Finding
 from . import hot_partitions, indexes, keys, lifecycle, limits, scans, usage
 from .context import RuleContext
 from .rule import RULES, Rule
@@ -33,11 +33,7 @@ def findings(context: RuleContext) -> tuple[Finding, ...]:
     subjects = {finding.subject for finding in all_findings if finding.rule != "long-answer"}
     hot = {finding.subject for finding in all_findings if finding.rule in _HOT}
     covering_subjects = {"long-answer": subjects, "large-partition": hot}
-    unique_findings = (
-        finding
-        for finding in all_findings
-        if finding.severity is not Severity.NOTE or finding.subject not in covering_subjects.get(finding.rule, ())
-    )
+    unique_findings = (one for one in all_findings if one.subject not in covering_subjects.get(one.rule, ()))
     findings = [_with_kind(context.design, finding) for finding in unique_findings]
     return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.subject, finding.rule)))
 

@@ -177,16 +177,13 @@ _NUMBERING: Final = re.compile(r"(id|no|nr|number|code|key|sku|slot|index|isbn|i
 def _identifies(field: Field, name: str) -> bool:
     """Whether a field distinguishes entities that agree in the rest of the key."""
     if field.within is not None or field.order == "rising":
-        return field.order == "rising"
+        return field.order == "rising" and (field.distinct is None or field.within is not None)
     is_counted = field.type in ("int32", "int64", "guid", "datetime", "boolean")
     return is_counted or bool(_NUMBERING.search(name))
 
 
 def is_relation(shape: Shape, names: Sequence[str]) -> bool:
-    """Whether each field identifies something, such as a race and a runner, so that one entity has both values.
-
-    Where more than a few would meet by chance, a third field tells them apart.
-    """
+    """Whether each field identifies something, such as a race and a runner, and few entities agree in all by chance."""
     fields = [(shape.fields.get(name, Field()), name) for name in names]
     is_chance = pairs_alike(shape, names) >= _CERTAIN * shape.count
     return len(names) > 1 and all(_identifies(field, name) for field, name in fields) and not is_chance

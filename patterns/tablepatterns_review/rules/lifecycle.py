@@ -26,6 +26,7 @@ _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
 _UNCERTAIN: Final = 0.1
 _NEARLY_ALL: Final = 0.9
+_BYTES: Final = 2 * 2**40
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -85,12 +86,13 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     are_too_many = net_inserts > _TWICE * growth + tolerated
     # Of two figures that contradict each other, the higher one may be the wrong one
     yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
-    severity = RULES["unbounded-growth"].severity_of(yearly)
+    stored = primary_sizes(declared_set).row * rows_of(declared_set) * yearly
+    severity = Severity.WARNING if stored >= _BYTES else RULES["unbounded-growth"].severity_of(yearly)
     words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     if not is_archived and severity is not None:
         # What can be dropped or archived depends on the fields
-        row, at = primary_sizes(declared_set).row * rows_of(declared_set), inserted_at(declared_set)
-        grown = {"added": entities(yearly), "bytes": size(yearly * row), "at": at or ""}
+        at = inserted_at(declared_set)
+        grown = {"added": entities(yearly), "bytes": size(stored), "at": at or ""}
         better = _NO_TIME if at is None else None
         yield RULES["unbounded-growth"].finding(severity, declared_set, better=better, **grown)
     if are_too_many:

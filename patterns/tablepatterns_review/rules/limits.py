@@ -46,8 +46,6 @@ _LIMIT_RULES: Final[Mapping[str, Rule]] = {
 _VALUE: Final = "bytes of a property"
 _FOLLOWING: Final = ("bytes of an entity", "bytes of a transaction")
 """The limits that are exceeded only because a value is too large."""
-_OF_ENTITIES: Final = ("bytes of", "properties of", "characters of", "operations of")
-"""The beginnings of the limits whose excess makes calls fail."""
 _SLOW: Final = "entities that a partition serves in 5 s"
 
 
@@ -126,15 +124,12 @@ def large_fields(declared_set: DeclaredSet) -> list[str]:
 
 
 def _find_rejected_calls(context: RuleContext) -> Iterator[Finding]:
-    """Yield the calls that are rejected, except for sets whose entities are already reported as too large."""
-    exceeded = (use for use in context.in_sight if use.now > use.most and use.limit.startswith(_OF_ENTITIES))
-    too_large = {use.subject.partition(": ")[0] for use in exceeded}
     rejections: set[tuple[str, ...]] = set()
     for call in context.measured:
         name, reason = call.of.name, call.rejected
         # Calls that are rejected for the same reason differ in the value of their sample entity
         cause = name, *(reason or "").split(" = ")[:1], (reason or "").rpartition(": ")[2]
-        if reason is not None and name not in too_large and cause not in rejections:
+        if reason is not None and cause not in rejections:
             rejections.add(cause)
             yield RULES["call-rejected"].finding(Severity.SERIOUS, call, reason=reason)
 

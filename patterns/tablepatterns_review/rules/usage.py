@@ -8,19 +8,18 @@ from math import inf
 from typing import Final
 
 from tablepatterns.figures import number, often, plural
-from tablepatterns.limits import KIB, MAX_PAGE_ENTITIES
+from tablepatterns.limits import MAX_PAGE_ENTITIES
 
 from ..design.model import Access, DeclaredSet, Field, Query, Write
 from ..design.writes import touched
 from ..plans.planner import mistakes_of
-from ..plans.sizes import value_bytes
 from ..result import Finding, Measured, Severity
 from .context import HEAVY, NOTICEABLE, ONCE_AN_HOUR, RuleContext, needed_entities
 from .rule import RULES, entities, listed, part_of, severity_of
 
 _SHORT: Final = 256
 _ADDED_UP: Final = re.compile(
-    r"count|total|sum|balance|amount|owed|credit|debit|stock|quantity|on_?hand|remaining|clicks|likes|views|hits|points|score|left|used",
+    r"count|total|sum|balance|amount|owed|credit|debit|stock|quantity|on_?hand|remaining|clicks|likes|views|hits|points|score|left|used|inside|present|attendance|fail|attempt",
     re.IGNORECASE,
 )
 """Names of fields whose new value is computed from the old one."""
@@ -41,7 +40,6 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _find_stale_read(context, query)
     for write in context.writes:
         yield from _find_lost_update(context, write)
-        yield from _find_refused_merge(write)
         yield from _find_others(context, write)
     for declared_set in context.design.sets:
         yield from _find_secrets(declared_set)
@@ -57,7 +55,8 @@ def _find_unsupported(query: Measured[Query]) -> Iterator[Finding]:
         yield RULES["filter-mistake"].finding(Severity.SERIOUS, query, **words)
     words = {"read": entities(read), "returned": number(needed_entities(query)), "rate": often(access.busiest)}
     if parts := [name for name, how in access.known.items() if how == "contains"]:
-        severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.WARNING
+        is_small = read <= MAX_PAGE_ENTITIES and read * access.rate < NOTICEABLE
+        severity = Severity.SERIOUS if read > MAX_PAGE_ENTITIES else Severity.NOTE if is_small else Severity.WARNING
         yield RULES["text-search"].finding(severity, query, fields=parts, names=listed(parts), **words)
     if access.count_only:
         is_small = read <= MAX_PAGE_ENTITIES or access.rate < ONCE_AN_HOUR
@@ -128,20 +127,6 @@ def _find_secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
             yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
 
 
-def _find_refused_merge(call: Measured[Write]) -> Iterator[Finding]:
-    write = call.access
-    unmerged = {name for mapping in call.of.mappings if not mapping.allows_merge for name in mapping.fields}
-    # As the set declares them, which is the same order in every run
-    refused = {name: field for name, field in call.of.shape.fields.items() if name in unmerged}
-    is_whole = write.operation != "update" or not write.changes or not unmerged.isdisjoint(write.changes)
-    rewritten = sum(map(value_bytes, refused.values()))
-    is_frequent = RULES["merge-refused"].severity_of(write.busiest) is not None
-    # A write of a small entity costs the same as one of a property
-    if not is_whole and is_frequent and rewritten >= KIB:
-        words = {"changes": listed(write.changes, most=3), "rate": often(write.busiest)}
-        yield RULES["merge-refused"].finding(Severity.NOTE, call, hidden=listed([*refused], most=3), **words)
-
-
 def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:
     via, stale, is_secondary = query.derived, query.access.max_staleness, query.access.region == "secondary"
     writes = [write.access for write in context.writes_of(query.of)]
@@ -161,11 +146,13 @@ def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[F
 
 
 def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:
+    own = write.of
+    place = own.table.lower(), own.key.partition_template
     others = list(filter(None, map(context.writer, write.access.atomic_with)))
-    others = [other for other in others if not _share_partition(write.of, other.of)]
+    others = [other for other in others if (other.of.table.lower(), other.of.key.partition_template) != place]
     if not others:
         return
-    own, other_set = write.of, others[0].of
+    other_set = others[0].of
     sets = [own, *(other.of for other in others)]
     fresh = [query.access for one in sets for query in context.queries_of(one) if not query.access.max_staleness]
     strict = [repr(query.name) for query in fresh if query.max_staleness is not None]
@@ -186,11 +173,4 @@ def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Findi
         other_writes=listed([repr(other.access.name) for other in others]),
         why_apart=why,
         strict=f", although {listed([*dict.fromkeys(strict)], most=3)} must not" if strict else "",
-    )
-
-
-def _share_partition(one: DeclaredSet, other_set: DeclaredSet) -> bool:
-    """Whether entities of two sets with the same field values share a partition."""
-    return (
-        one.table.lower() == other_set.table.lower() and one.key.partition_template == other_set.key.partition_template
     )

@@ -38,6 +38,9 @@ KINDS = (
     "held_out_13",
     "held_out_14",
     "held_out_15",
+    "held_out_16",
+    "held_out_17",
+    "held_out_18",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

@@ -191,24 +191,6 @@ class TestASecret:
         mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
         assert found(sets=[replace(SECRET, mappings=(mapping,))]) == []
 
-    @pytest.mark.parametrize(
-        ("rate", "changes", "size", "rules"),
-        [
-            (10, "Age", 510, ["merge-refused"]),
-            (10, "Age", 509, []),
-            (9, "Age", 510, []),
-            (10, "Email", 510, []),
-        ],
-    )
-    def test_is_written_with_every_change_of_the_entity(
-        self, rate: float, changes: str, size: int, rules: list[str]
-    ) -> None:
-        mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
-        write = Write("it", "update", (changes,), rate=rate)
-        fields = {**SECRET.shape.fields, "Email": Field(size=size, secret=True)}
-        of = replace(SECRET, mappings=(mapping,), shape=replace(SECRET.shape, fields=fields))
-        assert [each.rule for each in found(done(of, write))] == rules
-
     def test_that_is_encrypted_cannot_be_filtered_on(self) -> None:
         mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
         query = Query("it", {"Department": "=", "Email": "="}, rate=10)

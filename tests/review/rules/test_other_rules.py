@@ -85,6 +85,12 @@ class TestALimit:
         assert (one.rule, one.severity) == ("call-rejected", Severity.SERIOUS)
         assert one.says == "'hire' of Employees is rejected: Name = 'x': it is too long."
 
+    def test_and_a_list_that_is_too_long_do_not_hide_that_calls_are_rejected(self) -> None:
+        write = replace(done(EMPLOYEES, Write("hire", "insert")), rejected="Age = 1: text must be a str, not int")
+        in_sight = [sight("bytes of a list of entities", 200, 200, 0.0, "Employees: by age")]
+        rules = {each.rule for each in found(write, in_sight=in_sight)}
+        assert rules == {"list-too-long", "call-rejected"}
+
 
 class TestASeries:
     SLOTS = DeclaredSet(

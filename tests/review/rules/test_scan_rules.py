@@ -87,7 +87,10 @@ class TestHowMuchAScanMatters:
         ]
         assert severities == [[Severity.WARNING], [Severity.SERIOUS]]
 
-    @pytest.mark.parametrize(("rate", "peak", "expected"), [(0.01, 0.4, []), (0.05, 0.4, [Severity.WARNING]), (0.01, 0.5, [Severity.WARNING])])
+    @pytest.mark.parametrize(
+        ("rate", "peak", "expected"),
+        [(0.01, 0.4, []), (0.05, 0.4, [Severity.WARNING]), (0.01, 0.5, [Severity.WARNING])],
+    )
     def test_that_is_rare_follows_from_its_mean_and_not_its_peak(
         self, rate: float, peak: float, expected: list[Severity]
     ) -> None:

@@ -339,11 +339,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         The other parameters and errors are those of `EntitySet.range`.
         """
-        span: dict[str, Any] = {}
-        given = fields_of(key, fields)
-        is_next = self.at == next((name for name in self.key.row_fields if name not in given), None)
+        key_fields = {**fields_of(key, fields)}
+        is_next = self.at == next((name for name in self.key.row_fields if name not in key_fields), None)
         if is_next:
-            span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
+            key_fields[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
             allow = max(allow, QueryClass.PARTITION_SCAN)
@@ -351,7 +350,6 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             if latest is not None:
                 bounds = bounds & (prop(self.at) <= latest)
             where = bounds if where is None else bounds & where
-        key_fields = fields_of(span, given)
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
         for start in reversed(starts) if self._newest_first else starts:
@@ -361,8 +359,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
                     yield entity
 
     def _is_within(self, entity: Entity, earliest: date, latest: date | None) -> bool:
-        instant = _ticks_of(entity[self.at])
-        return _ticks_of(earliest) <= instant and (latest is None or instant <= _ticks_of(latest))
+        return _ticks_of(earliest) <= _ticks_of(entity[self.at]) <= (Ticks.MAX if latest is None else _ticks_of(latest))
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
@@ -479,9 +476,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         await table.drop()
         return table.name
 
-    async def _periods_to_read(
-        self, earliest: date | None = None, latest: date | None = None
-    ) -> list[datetime]:
+    async def _periods_to_read(self, earliest: date | None = None, latest: date | None = None) -> list[datetime]:
         """Return the periods to read; a span within one period needs no list, so its table may be missing."""
         if earliest is not None and latest is not None:
             start = self.period.start(earliest)
