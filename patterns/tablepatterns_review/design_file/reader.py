@@ -35,7 +35,7 @@ from tablepatterns.storage import Storage, connect
 
 from ..design.distribution import combinations, names_one, values_in
 from ..design.key_parts import key_text, pieces_of, pieces_of_key
-from ..design.model import DeclaredSet, Design, FieldType, Flaw, Shape, part_of
+from ..design.model import DeclaredSet, Design, Field, FieldType, Flaw, Shape, part_of
 from ..kinds import KINDS
 from ..kinds.recipes import declare_set, number_of_tables, recipe_of_set, sample_key
 from ..toml_file import Problem, TomlFile, TomlPath, lines_of, owner_of
@@ -381,8 +381,7 @@ class _SetReader:
             return None
         key, own = None, getattr(table, "key", None)
         if isinstance(table, tables.ListTable) and own is None:
-            kinds = {name: self.shape.fields[name].type for name in table.fields if name in self.shape.fields}
-            if numbers := [name for name, kind in kinds.items() if kind != "string"]:
+            if numbers := [name for name in table.fields if self.shape.fields.get(name, Field()).type != "string"]:
                 says = f"{numbers[0]} is no text, so the lists need a key that formats it"
                 self.file.report(f'{says}, such as row = "{numbers[0].lower()}_{{{numbers[0]}:010d}}"', path, "fields")
         if own is not None:

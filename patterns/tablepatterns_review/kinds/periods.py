@@ -170,9 +170,8 @@ class Periods(SampleSet):
 
     def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:
         """Return the call for the table of a period, with its time only if the key begins with what is given."""
-        key = inner.key
-        leading = takewhile(ask.given.__contains__, (*key.partition_fields, *key.row_fields))
-        shape = [*leading] if ask.via is None else (*key.fields, *ask.via.reads)
+        leading = takewhile(ask.given.__contains__, (*inner.key.partition_fields, *inner.key.row_fields))
+        shape = [*leading] if ask.via is None else (*inner.key.fields, *ask.via.reads)
         arguments = {name: value for name, value in ask.given.items() if name in shape}
         return SampleCall(ask.way, ask.via, arguments, ask.where, ask.take, ask.select, ask.completes)
 

@@ -184,9 +184,8 @@ def _identifies(field: Field, name: str) -> bool:
 
 def is_relation(shape: Shape, names: Sequence[str]) -> bool:
     """Whether each field identifies something, such as a race and a runner, and few entities agree in all by chance."""
-    fields = [(shape.fields.get(name, Field()), name) for name in names]
-    is_chance = pairs_alike(shape, names) >= _CERTAIN * shape.count
-    return len(names) > 1 and all(_identifies(field, name) for field, name in fields) and not is_chance
+    are_ids = len(names) > 1 and all(_identifies(shape.fields.get(name, Field()), name) for name in names)
+    return are_ids and pairs_alike(shape, names) < _CERTAIN * shape.count
 
 
 def pairs_alike(shape: Shape, names: Sequence[str]) -> float:

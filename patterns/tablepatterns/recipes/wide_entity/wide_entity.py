@@ -21,6 +21,7 @@ from ...entity_set.model_adapter import adapter_of
 from ...entity_set.model_layer import ModelLayer, as_declared
 from ...entity_set.range_query import range_filter, rows_at_once
 from ...errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound, OutcomeUnknown, locating
+from ...filters import Filter
 from ...key import Key
 from ...key.key import fields_of
 from ...models.options import OnUnrecognized, Upgrade
@@ -248,10 +249,13 @@ class WideEntity(SetCalls[Account_co, E]):
         where = range_filter(old.range)
 
         async def attempt() -> list[Entity]:
-            return await rows_at_once(self.table, where, self._selected(select))
+            return await self._rows_at_once(where, self._selected(select))
 
         rows = await contended(self.account, attempt, retry_for)
         return stored(old.partition_key, old.first, rows, is_whole=select is None)
+
+    async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:
+        return await rows_at_once(self.table, where, select)
 
     def _place(self, value: Stored) -> Place:
         # The keys of the head, since a property may move to another part
