@@ -380,10 +380,10 @@ class _SetReader:
         if primary is None:
             return None
         key, own = None, getattr(table, "key", None)
-        if isinstance(table, tables.ListTable) and own is None:
-            if numbers := [name for name in table.fields if self.shape.fields.get(name, Field()).type != "string"]:
-                says = f"{numbers[0]} is no text, so the lists need a key that formats it"
-                self.file.report(f'{says}, such as row = "{numbers[0].lower()}_{{{numbers[0]}:010d}}"', path, "fields")
+        names = table.fields if isinstance(table, tables.ListTable) and own is None else ()
+        for name in [name for name in names if self.shape.fields.get(name, Field()).type != "string"]:
+            says = f"{name} is no text, so the lists need a key that formats it"
+            self.file.report(f'{says}, such as row = "{name.lower()}_{{{name}:010d}}"', path, "fields")
         if own is not None:
             is_local = isinstance(table, tables.IntraTable)
             subject = part_of(self.table.name, table.name or own.row or "")
