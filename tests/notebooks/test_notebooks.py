@@ -19,8 +19,10 @@ FEW = ("14_large_properties", "26_partition_move")
 """Between them they use tables, queues and blobs: all of them take Azurite some minutes."""
 AT_NIGHT = (
     *("02_inter_partition_index", "03_index_entities", "04_eventual_transaction", "05_archive", "07_summary"),
-    *("10_period_tables", "11_bulk_delete", "15_partition_spread", "16_blob_log", "18_one_to_one", "19_lookup"),
-    *("20_entity_types", "24_bulk_load", "28_design_review", "29_rekey", "30_export", "31_review_of_writes"),
+    *("10_period_tables", "11_bulk_delete", "12_data_series", "13_wide_entity", "14_large_properties"),
+    *("15_partition_spread", "16_blob_log", "18_one_to_one", "19_lookup", "20_entity_types"),
+    *("21_encrypted_properties", "24_bulk_load", "25_parallel_reads", "26_partition_move", "27_worker"),
+    *("28_design_review", "29_rekey", "30_export", "31_review_of_writes"),
 )
 """They take most of the time; the program of each pattern's page runs in every run."""
 every_book = pytest.mark.parametrize("path", books(), ids=lambda path: path.stem)
