@@ -59,6 +59,7 @@ MARKERS = (
     "both_sdks: each case runs in memory with the sync and the async SDK; others with one of them, unless --nightly",
     "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
     "few_on_azurite: its cases are values of one rule: on Azurite, the first and the last; all with --nightly",
+    "few(number): its cases take long and show one rule: so many of them, evenly chosen; all with --nightly",
 )
 LONGEST = (
     *("tests/docs/test_site.py", "tests/docs/test_in_chromium.py", "tests/project/test_benchmarks.py"),
@@ -166,6 +167,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not _is_complete(config):
         left = {item for item in items if _is_left_to_the_night(item)}
         left.update(_further_cases_on_azurite([item for item in items if item not in left]))
+        left.update(_further_cases([item for item in items if item not in left]))
         config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = [item for item in items if item not in left]
     yield
@@ -211,6 +213,17 @@ def _further_cases_on_azurite(items: list[pytest.Item]) -> Iterator[pytest.Item]
                 groups[item.nodeid.partition("[")[0]].append(item)
     for name, group in groups.items():
         yield from group[1:] if name.startswith(RECIPES) else group[1:-1]
+
+
+def _further_cases(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield all but a few evenly chosen cases of each test with the marker `few`."""
+    groups: defaultdict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("few"):
+            groups[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+    for (_, number), group in groups.items():
+        kept = {len(group) * at // number for at in range(number)}
+        yield from (item for at, item in enumerate(group) if at not in kept)
 
 
 # ------------------------------------------------------------------ running bodies

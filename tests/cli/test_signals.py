@@ -138,6 +138,7 @@ TERMINATED = (signal.SIGTERM, 143)
         pytest.param("check", *INTERRUPTED, marks=nightly),
     ],
 )
+@pytest.mark.few(1)
 def test_interrupted_work_says_what_was_done_and_is_resumed(
     folder: Path, served: str, work: str, number: signal.Signals, status: int
 ) -> None:

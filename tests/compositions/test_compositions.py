@@ -98,6 +98,7 @@ async def test_all_parts_work_together(storage: Any, staff_name: str, home: type
 
 @pytest.mark.nightly_on_azurite
 @pytest.mark.parametrize("home", HOMES, ids=[home.name for home in HOMES])
+@pytest.mark.few(3)
 async def test_parts_of_one_partition_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, partition_of(home))
 

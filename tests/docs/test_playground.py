@@ -93,6 +93,7 @@ def test_both_variants_answer_each_question(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.few(3)
 def test_the_schedule_that_the_explorer_finds_can_be_stepped_in_both_variants(name: str) -> None:
     async def stories() -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
         playground = Playground()

@@ -372,6 +372,7 @@ def error_of(call: str, staff: Any, new: dict[str, Any]) -> TablePatternsError |
 
 @pytest.mark.parametrize("call", LATER)
 @pytest.mark.parametrize("earlier", EARLIER)
+@pytest.mark.few(6)
 def test_after_a_write_that_crashed_a_call_raises_only_errors_that_it_documents(
     earlier: str, call: str, pytestconfig: pytest.Config
 ) -> None:

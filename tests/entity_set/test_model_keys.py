@@ -163,6 +163,7 @@ PAIRS = [(name, spec) for name, (_, _, accepted) in TYPES.items() for spec in ac
 @pytest.mark.parametrize(("name", "spec"), PAIRS)
 @given(data=st.data())
 @examples(20)
+@pytest.mark.few(45)
 def test_keys_sort_as_the_values_do(name: str, spec: str, place: str, data: st.DataObject) -> None:
     kind, strategy, _ = TYPES[name]
     values = data.draw(st.lists(strategy, unique=True, min_size=1, max_size=5))
@@ -204,6 +205,7 @@ def is_enum(kind: Any) -> bool:
 @pytest.mark.parametrize(("name", "spec"), PAIRS)
 @given(data=st.data())
 @examples(5)
+@pytest.mark.few(45)
 def test_a_range_and_a_comparison_accept_the_same_types(name: str, spec: str, place: str, data: st.DataObject) -> None:
     """The members of an enum have no order, and their values may sort in any: neither may select by it."""
     kind, strategy, _ = TYPES[name]

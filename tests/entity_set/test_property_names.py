@@ -62,6 +62,7 @@ def test_the_names_are_found() -> None:
 
 @pytest.mark.parametrize("name", own_names())
 @pytest.mark.parametrize("kind", SETS)
+@pytest.mark.few(30)
 def test_what_is_stored_is_returned(kind: str, name: str) -> None:
     for write in WRITES.values():
         staff = SETS[kind]()

@@ -118,6 +118,7 @@ def counting(turn: int, *, requests: int, calls: int, is_sent: bool) -> Any:
     ("turn", "requests", "calls"),
     [(1, 3, 2), (2, 3, 2), (3, 3, 2), *(pytest.param(turn, 2, 3, marks=pytest.mark.nightly) for turn in (1, 2))],
 )
+@pytest.mark.few(3)
 def test_a_shared_counter_is_noticed(turn: int, requests: int, calls: int, is_sent: bool) -> None:
     make = counting(turn, requests=requests, calls=calls, is_sent=is_sent)
     assert_order_makes_no_difference(make, preemptions=0, is_independent=False)

@@ -223,6 +223,7 @@ def assert_same_outcomes(make: Any, **bound: Any) -> None:
     ],
     ids=str,
 )
+@pytest.mark.few(6)
 def test_no_outcome_of_two_actors_is_missed(first: list[Step], second: list[Step], bound: dict[str, Any]) -> None:
     assert_same_outcomes(actors(first, second), **bound)
 

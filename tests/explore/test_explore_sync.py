@@ -153,6 +153,7 @@ def states(make: Callable[[World], list[Any]], **bound: Any) -> tuple[set[Any], 
 
 class TestTwins:
     @pytest.mark.parametrize("bound", BOUNDS, ids=repr)
+    @pytest.mark.few(2)
     def test_plain_functions_reach_the_same_states(self, bound: dict[str, Any]) -> None:
         for plain, aio in ((visit, aio_visit), (visit_carefully, aio_visit_carefully)):
             expected = states(visitors("aa", plain, aio), **bound)
@@ -169,6 +170,7 @@ class TestTwins:
         ids=repr,
     )
     @pytest.mark.parametrize("recipe", RECIPES)
+    @pytest.mark.few(4)
     def test_recipes_reach_the_same_states(
         self, recipe: Callable[[World, bool], list[Any]], bound: dict[str, Any]
     ) -> None:

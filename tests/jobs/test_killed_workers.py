@@ -103,6 +103,7 @@ def test_a_count_is_exact_whichever_processes_die(engine: Engine, cluster: Clust
 
 
 @MANY
+@pytest.mark.few(1)
 def test_a_deletion_deletes_what_matches_whichever_processes_die(
     engine: Engine, cluster: Cluster, rows: int, kills: int
 ) -> None:

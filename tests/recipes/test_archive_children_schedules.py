@@ -210,6 +210,7 @@ GUARANTEE = "each entity of an archived family is always in at least one place, 
 @pytest.mark.guarantee(
     "Archive", f"{GUARANTEE}, after any crash of a worker: in a table or blobs, with or without a count"
 )
+@pytest.mark.few(2)
 def test_a_family_is_moved_whole(place: type[Place], faults: dict[str, Any]) -> None:
     explored(place(), moving("archive"), is_archived_as_it_was_last, at_least=20, **faults)
 

@@ -317,6 +317,7 @@ def explored(
         for turn, program in enumerate((merges, replaces))
     ],
 )
+@pytest.mark.few(12)
 def test_what_another_program_writes_is_not_lost(scenario: str, program: Program) -> None:
     explored(SCENARIOS[scenario].beside(program))
 

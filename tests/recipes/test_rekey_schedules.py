@@ -308,6 +308,7 @@ async def settle_once(self: Any, lease: Any, claim: Any, retry_for: float, known
     ],
     ids=["reads the phase first", "waits for no writer", "switches without a pause", "copies without a check"],
 )
+@pytest.mark.few(2)
 def test_a_move_in_another_order_fails(
     monkeypatch: pytest.MonkeyPatch, owner: type, name: str, broken: Any, make: Any, invariant: Any
 ) -> None:

@@ -164,6 +164,7 @@ def test_nor_if_the_writer_crashes_after_its_late_request(
     ],
     ids=["leaves no tombstones", "does not fence the sender of a message"],
 )
+@pytest.mark.few(1)
 def test_a_move_without_a_fence_fails(
     monkeypatch: pytest.MonkeyPatch, owner: type, name: str, broken: Any, steps: tuple[str, ...]
 ) -> None:

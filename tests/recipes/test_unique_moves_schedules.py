@@ -142,6 +142,7 @@ MOVES = pytest.mark.parametrize("move", [by_transaction, pytest.param(by_rename,
 @pytest.mark.parametrize(
     "make", [a_move_and_a_rival, a_move_to_a_taken_key, a_swap_and_a_rival], ids=lambda make: make.__name__
 )
+@pytest.mark.few(2)
 def test_a_moved_entity_keeps_its_unique_value(make: Any, move: Any) -> None:
     explored(partial(make, move=move), crashes=1)
     explored(partial(make, move=move), lost_responses=1, expected=(*LOST_A_RACE, OutcomeUnknown), preemptions=1)
@@ -159,6 +160,7 @@ def test_a_moved_entity_keeps_its_unique_value(make: Any, move: Any) -> None:
     ],
     ids=lambda make: make.__name__,
 )
+@pytest.mark.few(1)
 def test_two_writers_of_an_entity_that_moves(make: Any, move: Any) -> None:
     explored(partial(make, move=move), crashes=1, preemptions=1)
     explored(partial(make, move=move), lost_responses=1, expected=(*LOST_A_RACE, OutcomeUnknown), preemptions=1)

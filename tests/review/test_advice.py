@@ -64,6 +64,7 @@ def tried(request: pytest.FixtureRequest) -> tuple[Path, Reviewed, tuple[Change 
     return path, *reviewed(path)
 
 
+@pytest.mark.few(10)
 def test_a_change_is_given_and_does_what_its_finding_says(
     tried: tuple[Path, Reviewed, tuple[Change | None, ...]],
 ) -> None:

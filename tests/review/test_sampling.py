@@ -173,6 +173,7 @@ def test_any_two_fields_of_a_sample_are_independent() -> None:
 
 
 @pytest.mark.parametrize("as_filter", [False, True], ids=["call", "filter"])
+@pytest.mark.few(1)
 def test_conditions_on_properties_return_what_a_program_gets(as_filter: bool) -> None:
     """The program stores all entities, and asks for the values of each of them; the review has a sixth of them."""
     fields = {

@@ -173,6 +173,7 @@ WITH_EACH_FAULT: Final = ("all kinds", "insert", "merge", "get", "page", "list")
         if fault != "break_body" or case not in TRANSACTIONS
     ],
 )
+@pytest.mark.few(72)
 async def test_a_fault_has_the_same_effect(tables: tuple[Table, Table], engine: Engine, fault: str, case: str) -> None:
     for times in (1, 2, 100) if case in READS else (1, 2):
         found = []

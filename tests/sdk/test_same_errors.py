@@ -190,6 +190,7 @@ def replies(case: str) -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("case", CALLS)
+@pytest.mark.few(18)
 async def test_both_sdks_give_the_same_error(server: CannedServer, case: str, request: pytest.FixtureRequest) -> None:
     is_complete = request.config.getoption("nightly")
     async with outcomes_over(server) as outcomes:

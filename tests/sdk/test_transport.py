@@ -168,6 +168,7 @@ CALLS: Final[dict[str, Callable[[TableClient], Any]]] = {
         if behavior not in PAUSES or call in ("get", "insert")
     ],
 )
+@pytest.mark.few(160)
 def test_a_call_of_the_sdk_is_retried_as_often_and_ends_the_same(behavior: str, call: str) -> None:
     results: list[Any] = []
     for kind in (Sdk, Quick):

@@ -44,7 +44,8 @@ def shared(cluster: Any, source: Any, seconds: float = 0.1) -> Workers:
     return Workers(2, source=source, executor=cluster.get_executor, seconds=seconds)
 
 
-@pytest.mark.parametrize("kills", [0, pytest.param(3, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kills", [0, 3])
 def test_a_cluster_exports_verifies_and_imports(cluster: Any, tmp_path: Path, kills: int) -> None:
     processes = lambda: set(cluster.run(os.getpid).values())  # noqa: E731 - a value
     with killing(seed=5, every=0.3, most=kills, workers_of=processes) as killed:

@@ -64,6 +64,7 @@ def explored(folder: Path, **faults: int) -> Any:
 @pytest.mark.parametrize(
     "faults", [{}, {"crashes": 1, "preemptions": 1}, {"lost_responses": 1, "preemptions": 1}], ids=str
 )
+@pytest.mark.few(2)
 def test_each_unchanged_row_is_exported_once_and_others_as_they_were(folder: Path, faults: dict[str, int]) -> None:
     result = explored(folder, **faults)
     assert result.exhaustive
