@@ -29,7 +29,7 @@ OR_ELSE := exit 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz recordings bench recipe licenses dist clean mypy pyright
+.PHONY: help tour downloads test test-nightly test-memory test-live test-lowest test-clients lint format checklist pages guarantees reviews notebooks schedules docs docs-serve lite wheels linkcheck fuzz recordings bench recipe licenses dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -38,7 +38,9 @@ tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azuri
 	$(RUN) examples.tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
 # Tests are skipped for what cannot be downloaded, and the last lines name it; ARGS=--no-skips makes that a failure
-test test-nightly: OR_ELSE := echo "  The tests that need this are skipped." >&2
+test downloads test-nightly: OR_ELSE := echo "  The tests that need this are skipped." >&2
+
+downloads: $(READY) $(NODE) $(SITE) $(WHEELS) $(NPM)
 
 test: $(READY) $(NODE) $(SITE) $(WHEELS) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest -q $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)

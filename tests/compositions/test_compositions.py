@@ -61,6 +61,7 @@ class Person:
 @pytest.mark.parametrize(
     "pair", [pytest.param(pair, marks=pytest.mark.nightly if is_combined(pair) else ()) for pair in PAIRS], ids=NAMES
 )
+@pytest.mark.few(33)
 async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:
     await live(storage, staff_name, parts_of(pair))
 

@@ -369,6 +369,7 @@ class SetMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.few(8)
 def test_a_set_is_a_dict_of_its_entities(name: str) -> None:
     machine = type("Machine", (SetMachine,), {"name": name})
     run_state_machine_as_test(machine, settings=settings(examples(30), stateful_step_count=20))

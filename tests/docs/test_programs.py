@@ -30,6 +30,7 @@ def shown(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=name_of)
+@pytest.mark.few(17)
 def test_a_program_prints_the_same_as_its_blocks_where_no_thread_can_start(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def model_of(kind: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TYPES)
+@pytest.mark.few(10)
 def test_every_place_accepts_the_same_formats(name: str) -> None:
     kind, _, accepted = TYPES[name]
     model = model_of(kind)

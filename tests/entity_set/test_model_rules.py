@@ -180,6 +180,7 @@ def has_call(name: str, call: str) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "call"), [(name, call) for name in SETS for call in CALLS if has_call(name, call)])
+@pytest.mark.few(102)
 def test_what_the_class_rejects_is_not_written(call: str, name: str, kind: Any) -> None:
     storage = connect()
     bookings: Any = SETS[name](storage, kind)

@@ -61,6 +61,7 @@ def counted(explored: Explored) -> tuple[int, ...]:
         pytest.param(indexed_staff.two_moves, {"crashes": 1, "preemptions": 0}, marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.few(3)
 def test_the_same_schedules_are_tried_as_without_snapshots(make: Make, bound: dict[str, Any]) -> None:
     # Actors that ended differently are merged, unless a check reads their requests
     options = {"expected": indexed_staff.REFUSED, "invariant": has_requests, **bound}

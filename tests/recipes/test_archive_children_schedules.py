@@ -356,6 +356,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("module", "name", "broken", "place", "make", "options", "what"), BROKEN)
+@pytest.mark.few(3)
 def test_a_broken_move_of_a_family_is_found(
     monkeypatch: pytest.MonkeyPatch,
     module: Any,

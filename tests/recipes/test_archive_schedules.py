@@ -229,6 +229,7 @@ class PutsAnOldVersionOver(Move):
         (PutsAnOldVersionOver, {"crashes": 1, "preemptions": 2, "stalls": [OVER]}, "a birthday is lost"),
     ],
 )
+@pytest.mark.few(2)
 def test_a_move_with_a_step_missing_or_in_another_order_fails(
     monkeypatch: pytest.MonkeyPatch, broken: type[Move], options: dict[str, Any], what: str
 ) -> None:

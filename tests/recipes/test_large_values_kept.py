@@ -124,6 +124,7 @@ DERIVED: dict[str, Any] = {
 @pytest.mark.parametrize("derived", DERIVED)
 @pytest.mark.parametrize("kind", ["plain", "encrypted"])
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.few(36)
 async def test_a_value_is_uploaded_only_if_it_changed_or_what_is_stored_is_unknown(
     storage: Any, table_name: str, write: str, kind: str, derived: str
 ) -> None:

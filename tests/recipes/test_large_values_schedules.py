@@ -253,6 +253,7 @@ class NoLook(LargePropertyStore[Any]):
         "a stall as long as the grace",
     ],
 )
+@pytest.mark.few(3)
 def test_without_one_of_the_steps_it_fails(make: Make, bound: dict[str, Any]) -> None:
     with pytest.raises(Counterexample, match=r"an address without its blob|LargeValueMissing"):
         explored(make, **bound)

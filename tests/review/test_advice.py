@@ -76,6 +76,7 @@ def test_a_change_is_given_and_does_what_its_finding_says(
     "name",
     [pytest.param(name, marks=() if name in NAMES[::2] else pytest.mark.nightly) for name in (*NAMES, *OTHERS)],
 )
+@pytest.mark.few(5)
 def test_a_review_of_what_a_change_concerns_is_that_of_the_whole_design(name: str) -> None:
     found, changes = reviewed(FOLDER / f"{name}.toml")
     prices, known = PriceTable.default(), Measurements()

@@ -103,6 +103,7 @@ THEIRS: dict[str, dict[str, Any]] = {"new": {"Note": "theirs"}, "same": {"Age": 
     ],
 )
 @pytest.mark.parametrize(("home", "write"), CASES)
+@pytest.mark.few(78)
 async def test_no_write_of_another_program_is_lost(
     backend: Any, engine: Engine, table_name: str, home: str, write: str, kind: str, properties: dict[str, Any]
 ) -> None:

@@ -102,6 +102,7 @@ STATUSES: Final = (200, 201, 204, 304, 400, 401, 404, 409, 412, 413, 500)
         ("multipart/mixed", b"x"),
     ],
 )
+@pytest.mark.few(76)
 def test_an_odd_response_ends_as_through_the_sdks_own_call(case: str, kind: str, content: bytes) -> None:
     transport = OddTransport(0, kind, content)
     options: Any = {"credential": CREDENTIAL, "transport": transport, "retry_total": 0}

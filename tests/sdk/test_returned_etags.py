@@ -48,6 +48,7 @@ SETS = pytest.mark.parametrize("derived", [(), (by_email,)], ids=["one row", "se
 
 @SETS
 @pytest.mark.parametrize("name", WRITES)
+@pytest.mark.few(14)
 async def test_the_next_write_succeeds_unless_another_wrote(
     backend: Any, engine: Engine, storage: Any, new_name: Any, name: str, derived: Any, request: pytest.FixtureRequest
 ) -> None:
@@ -73,6 +74,7 @@ async def test_the_next_write_succeeds_unless_another_wrote(
 @pytest.mark.parametrize("change", [{"Age": 36}, {"City": "Rome"}], ids=["same field", "other field"])
 @pytest.mark.parametrize("name", [name for name, (exists, _) in WRITES.items() if exists and name != "rename"])
 @pytest.mark.parametrize("kinds", [("response lost",), pytest.param(KINDS[1:], marks=pytest.mark.nightly)])
+@pytest.mark.few(40)
 async def test_the_etag_of_a_row_that_another_changed_belongs_to_nothing_unseen(
     backend: Any,
     engine: Engine,

@@ -133,6 +133,7 @@ async def fill(*tables: Table) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CALLS if case != "overwrites"])
+@pytest.mark.few(40)
 async def test_a_call_ends_as_the_sdks_own(tables: tuple[Table, Table], case: str) -> None:
     await fill(*tables)
     ours, theirs = [await outcome(table, case) for table in tables]

@@ -200,6 +200,7 @@ async def test_both_sdks_give_the_same_error(server: CannedServer, case: str, re
 
 
 @pytest.mark.parametrize("case", OF_TABLES)
+@pytest.mark.few(7)
 async def test_an_error_without_a_code_has_the_class_of_its_status(server: CannedServer, case: str) -> None:
     async with outcomes_over(server) as outcomes:
         for status, name in product(CLASSES, WITHOUT_CODE):

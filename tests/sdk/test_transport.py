@@ -141,6 +141,7 @@ def comparable(received: Received) -> Any:
 @pytest.mark.parametrize(
     "method", [method if method in EVERY_RUN else pytest.param(method, marks=pytest.mark.nightly) for method in METHODS]
 )
+@pytest.mark.few(55)
 def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavior: str, method: str) -> None:
     # The SDK's transport sends the requests after a cookie
     ours = Transport if behavior == "sets a cookie" else Direct

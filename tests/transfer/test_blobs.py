@@ -77,6 +77,7 @@ KEYS = [LocalKey("key", bytes(32))]
 @pytest.mark.parametrize("keys", [(), KEYS], ids=["plain", "encrypted"])
 @pytest.mark.parametrize("place", ["folder", "container:backups/monday"])
 @pytest.mark.parametrize("container", ["others", pytest.param("pictures", marks=pytest.mark.nightly)])
+@pytest.mark.few(2)
 def test_a_set_is_restored_with_its_blobs(tmp_path: Path, keys: Any, place: str, container: str) -> None:
     source, folder = pictured(connect(), keys=keys), tmp_path / "new"
     fill(source)
@@ -311,6 +312,7 @@ def test_what_cannot_be_restored_is_rejected_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 3, 20, 60, *(pytest.param(at, marks=pytest.mark.nightly) for at in (2, 9, 37))])
+@pytest.mark.few(2)
 def test_an_import_that_was_killed_anywhere_is_run_again(tmp_path: Path, at: int) -> None:
     source, engine = pictured(connect()), Engine()
     fill(source)

@@ -178,6 +178,7 @@ def test_an_import_that_was_killed_anywhere_is_run_again(whole: Path, tmp_path: 
 
 @pytest.mark.parametrize("at", [2, 5, 12, 30, 45])
 @pytest.mark.parametrize("form", ["export", "file"])
+@pytest.mark.few(5)
 def test_an_import_to_a_set_that_was_killed_anywhere_is_run_again(tmp_path: Path, at: int, form: str) -> None:
     engine = Engine()
 
