@@ -123,7 +123,7 @@ CHANGES = [
     ('table = "ByAge"', 'table = "no_underscores"', "table"),
     ("distinct = 50 }", "distinct = 50, within = 'Age' }", "is not another field"),
     ('{ partition = "age_{Age:03d}", row = "ids" }', '"by age"', "expected"),
-    (DESIGN[DESIGN.index("fields =") : DESIGN.index("\n\n[[set.query]]")], 'fields = "Age"', "Age is no text"),
+    (DESIGN[DESIGN.index("fields =") : DESIGN.index("\n\n[[set.query]]")], 'fields = "Age"', "Age is not text"),
     (
         "distinct = 50 }",
         "within = 'B' }\nB = { within = 'C' }\nC = { within = 'Age' }",

@@ -235,8 +235,7 @@ class Calendar(Format):
     def write(self, value: object) -> str:
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)
         text = self._spelling.format(moment)
-        has_every_unit = "%f" in self.pattern or ("%d" in self.pattern and "%H" not in self.pattern)
-        if not has_every_unit and self.read(text) != moment:
+        if not self._has_every_unit and self.read(text) != moment:
             raise self.refusal(value, f"{self.pattern} would drop part of it", "round it, or use a finer pattern")
         return text
 
@@ -248,6 +247,10 @@ class Calendar(Format):
         year, month, day, hour, minute, second, micro = map(int, parts + _EARLIEST[len(parts) :])
         moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone.utc)
         return moment if "%H" in self.pattern else moment.date()
+
+    @cached_property
+    def _has_every_unit(self) -> bool:
+        return "%f" in self.pattern or ("%d" in self.pattern and "%H" not in self.pattern)
 
     @cached_property
     def _spelling(self) -> str:

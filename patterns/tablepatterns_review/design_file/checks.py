@@ -76,10 +76,8 @@ class _Part:
                 f"above {bounds.gt}": bounds.gt is None or value > bounds.gt,
                 f"{spelled(bounds.le or 0)} or less": bounds.le is None or value <= bounds.le,
             }
-            if not all(rules.values()):
-                yield self.fault(
-                    f"{name} = {value}: it must be {next(rule for rule in rules if not rules[rule])}", name
-                )
+            if broken_rules := [rule for rule, is_kept in rules.items() if not is_kept]:
+                yield self.fault(f"{name} = {value}: it must be {broken_rules[0]}", name)
 
     def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
         if name not in shape.fields:
@@ -191,8 +189,7 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
     targets = {other_set.name: other_set.archive.to for other_set in design.sets if other_set.archive is not None}
     cycle = _cycle(declared_set.name, targets)
     if len(cycle) > 1:
-        says = f"{' to '.join([*cycle, cycle[0]])} is a cycle; remove one of the archives"
-        yield part.fault(says, "to")
+        yield part.fault(f"{' to '.join([*cycle, cycle[0]])} is a cycle; remove one of the archives", "to")
 
 
 def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:

@@ -381,9 +381,10 @@ class _SetReader:
             return None
         key, own = None, getattr(table, "key", None)
         names = table.fields if isinstance(table, tables.ListTable) and own is None else ()
-        for name in [name for name in names if self.shape.fields.get(name, Field()).type != "string"]:
-            says = f"{name} is no text, so the lists need a key that formats it"
-            self.file.report(f'{says}, such as row = "{name.lower()}_{{{name}:010d}}"', path, "fields")
+        for name in names:
+            if (kind := self.shape.fields.get(name, Field()).type) != "string":
+                row = f"{name.lower()}_{{{name}:{_FORMATS.get(kind, '010d')}}}"
+                self.file.report(f'{name} is not text, so the lists need a key, such as row = "{row}"', path, "fields")
         if own is not None:
             is_local = isinstance(table, tables.IntraTable)
             subject = part_of(self.table.name, table.name or own.row or "")

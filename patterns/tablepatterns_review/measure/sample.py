@@ -110,7 +110,7 @@ def sample(
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
-    all_pieces = [piece for key in keys for piece in pieces_of_key(key)]
+    all_pieces = [piece for key in keys for piece in pieces_of_key(key)] if readable else []
     # The literal texts of keys, and what is longer once it is escaped
     separators = {piece.literal for piece in all_pieces} | {"." for piece in all_pieces if piece.spec == "escape"}
     values: dict[str, list[Any]] = {}

@@ -77,6 +77,9 @@ async def test_a_span_has_the_same_entities_wherever_the_instant_is_in_the_row_k
         end = None if high is None else moments[high]
         found = [each["Session"] async for each in logins.range(moments[low], end, User="jo", select=select)]
         assert sorted(found) == list(range(9))[low : None if high is None else high + 1]
+    if "{At" in row:
+        with pytest.raises(BadKey, match="pass each field once"):
+            _ = [each async for each in logins.range(NOON, User="jo", Session=4, At=NOON)]
     if row.startswith("{Session"):
         assert [each["Session"] async for each in logins.range(NOON, User="jo", Session=4)] == [4]
 

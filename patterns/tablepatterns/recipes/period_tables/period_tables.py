@@ -339,10 +339,10 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
 
         The other parameters and errors are those of `EntitySet.range`.
         """
-        key_fields = {**fields_of(key, fields)}
-        is_next = self.at == next((name for name in self.key.row_fields if name not in key_fields), None)
-        if is_next:
-            key_fields[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
+        given, span = fields_of(key, fields), dict[str, Any]()
+        is_next = self.at == next((name for name in self.key.row_fields if name not in given), None)
+        if self._sorts_by_time:
+            span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
             # The tables are limited to the span, so most rows read are within it
             allow = max(allow, QueryClass.PARTITION_SCAN)
@@ -350,16 +350,16 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
             if latest is not None:
                 bounds = bounds & (prop(self.at) <= latest)
             where = bounds if where is None else bounds & where
+        with_span = fields_of(span, given)
+        key_fields = with_span if is_next else given
         self._current_set._question(Selection(key_fields, None, where, allow, select))
         starts = await self._periods_to_read(earliest, latest)
+        first, last = _ticks_of(earliest), Ticks.MAX if latest is None else _ticks_of(latest)
         for start in reversed(starts) if self._newest_first else starts:
             async for entity in self._entity_set(start).range(key_fields, where=where, allow=allow, select=select):
                 # The range does not limit an instant after a field that is not given
-                if is_next or not self._sorts_by_time or self._is_within(entity, earliest, latest):
+                if is_next or not self._sorts_by_time or first <= _ticks_of(entity[self.at]) <= last:
                     yield entity
-
-    def _is_within(self, entity: Entity, earliest: date, latest: date | None) -> bool:
-        return _ticks_of(earliest) <= _ticks_of(entity[self.at]) <= (Ticks.MAX if latest is None else _ticks_of(latest))
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
