@@ -327,6 +327,25 @@ def test_a_rule_finds(count: int, options: Mapping[str, Any], expected: Mapping[
     assert reported(with_scan(design(count, former=9, **options))) == expected
 
 
+@pytest.mark.parametrize(
+    ("rate", "query", "expected"),
+    [
+        # 79 million reads of blobs a month cost 35 USD
+        (30.0, None, {"archive-costs-more": ("Employees", Severity.WARNING)}),
+        (1.0, None, {}),
+        # Scans are shorter without the old entities
+        (30.0, SCAN, {}),
+    ],
+)
+def test_blobs_that_are_read_often_cost_more_than_a_table(
+    rate: float, query: Query | None, expected: Mapping[str, object]
+) -> None:
+    of = design(300, (), None, growth=300)
+    key = dict.fromkeys(("Department", "EmployeeId"), "=")
+    queries = (Query("former", key, rate=rate, archived=True), *filter(None, [query]))
+    assert reported(replace(of, sets=(replace(of.sets[0], queries=queries),))) == expected
+
+
 def test_the_archive_grows_without_end_and_the_set_does_not() -> None:
     of = with_scan(design(10**9, growth=2e9, former=10**9))
     _, found = without_advice(of, PriceTable.default(), Measurements())

@@ -44,7 +44,7 @@ count = 1_000
 [set.fields]
 class = { distinct = 12, size = 8 }
 print = { type = "int32" }
-secret = { size = 8, secret = true }
+secret = { size = 8, secret = true, personal = true }
 [[set.query]]
 name = "Größe\\n\\"\\"\\" {x} 日本"
 known = { class = "=", print = "=" }
@@ -60,6 +60,7 @@ by = ["class"]
 name = "class"
 key = { partition = "{Text}", row = "x" }
 count = 10
+permanent = true
 [set.fields]
 Text = { size = 5 }
 [[set.mappings]]

@@ -313,6 +313,7 @@ def test_copies_are_declared_for_both_sets() -> None:
         ('known = { Department = "=" }', "filter = 'Age eq'", "the filter cannot be sent"),
         ('by = "entity"', 'by = "table"', "retention.by = 'table' needs the pattern period_tables"),
         ('name = "newest"', 'name = "by e-mail"', "another access pattern of the set has this name"),
+        ("count = 20_000", "permanent = true\ncount = 20_000", "permanent entities have no retention"),
         ("distinct = 12", "distinct = 0", "distinct = 0: it must be 1 or more"),
         ("largest = 60", "largest = 6", "largest = 6: it is below size = 24"),
         ("secret = true", 'within = "Nothing"', "within = 'Nothing' is not another field"),

@@ -175,7 +175,8 @@ class Module:
             "name": text(declared_set.name),
             "shape": [text(shape.entity), str(shape.count), f"{{{fields}}}", *growth],
             "accesses": {name: list(map(declaration, values)) for name, values in accesses.items()},
-            "policies": {name: declaration(policy) for name, policy in policies.items() if policy is not None},
+            "policies": {name: declaration(policy) for name, policy in policies.items() if policy is not None}
+            | ({"permanent": "True"} if declared_set.permanent else {}),
             "pattern": None if kind_of(declared_set).has_own_recipe else text(declared_set.pattern),
         }
 

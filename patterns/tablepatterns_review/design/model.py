@@ -60,6 +60,7 @@ class Field(StrictTable):
     :param order: `rising` if newer entities have higher values, as with timestamps and sequence numbers
     :param within: the field within whose values this one is unique, such as the department of an employee number
     :param secret: whether the value must be hidden from readers of the table
+    :param personal: whether the value is personal data, which must not be in a key, nor kept without an end
     """
 
     type: FieldType = "string"
@@ -70,6 +71,7 @@ class Field(StrictTable):
     order: Order = "none"
     within: str | None = None
     secret: bool = False
+    personal: bool = False
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,7 @@ class DeclaredSet:
     :param mappings: properties that are stored in another form, such as encrypted
     :param access: who may read which entities
     :param archive: which entities are archived, and where; None to archive none
+    :param permanent: whether the entities must never be deleted
     """
 
     name: str
@@ -299,6 +302,7 @@ class DeclaredSet:
     retention: Retention | None = None
     access: tuple[Access, ...] = ()
     archive: ArchivePolicy | None = None
+    permanent: bool = False
 
     def profile(self, derived: Derived) -> RowProfile:
         """Return the description of derived data of this set."""

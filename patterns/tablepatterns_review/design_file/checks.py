@@ -153,6 +153,8 @@ def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[
         if declared_set.retention.by == "table" and kind.time_field(declared_set) is None:
             says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
             yield part.fault(says, "retention", "by")
+        if declared_set.permanent:
+            yield part.fault("permanent entities have no retention; declare one of the two", "permanent")
     if declared_set.archive is not None:
         archive = part.below(f"{part.whose}: archive", "archive")
         yield from _of_archive(design, declared_set, declared_set.archive, archive)

@@ -274,6 +274,8 @@ class SetTable(StrictTable):
     :param count: the current number of entities
     :param growth: the number of entities added per year, net of deletes, before any are archived
     :param retention: how long entities are kept, such as `{ days = 90, by = "entity" }`
+    :param permanent: whether the entities must never be deleted, as those of a ledger; without it, or a retention,
+        fast growth is reported
     :param archive: which entities are archived, and where, such as `{ to = "FormerEmployees", after_days = 365 }`
     :param fields: the properties, including those of the key; by default those of the set that is archived here
     :param derived: the data derived from the entities, such as indexes
@@ -290,6 +292,7 @@ class SetTable(StrictTable):
     count: Annotated[int, Interval(ge=0, le=10**15)]
     growth: Amount = 0.0
     retention: Retention | None = None
+    permanent: bool = False
     archive: ArchivePolicy | None = None
     fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
     derived: tuple[DerivedTable, ...] = ()

@@ -336,7 +336,7 @@ class _SetReader:
         if recipe is None:
             return None
         parts = {"shape": self.shape, "name": table.name, "queries": table.query, "writes": table.write}
-        parts |= {name: getattr(table, name) for name in ("retention", "access", "archive")}
+        parts |= {name: getattr(table, name) for name in ("retention", "access", "archive", "permanent")}
         stored_set = create(partial(declare_set, recipe, **parts), self.path)
         # Some patterns differ only in their keys, so the recipe does not show which one it is
         return None if stored_set is None else replace(stored_set, pattern=table.pattern)

@@ -134,6 +134,7 @@ def declare_set(
     retention: Retention | None = None,
     access: Iterable[Access] = (),
     archive: ArchivePolicy | None = None,
+    permanent: bool = False,
 ) -> DeclaredSet:
     """Declare a set from the object that a program uses: its table, key, derived data, mappings and settings.
 
@@ -152,6 +153,7 @@ def declare_set(
     :param access: who may read which entities
     :param archive: which entities are archived, and where; None if none are
     :param retention: how long entities are kept; by default as declared by a `PeriodTables`
+    :param permanent: whether the entities must never be deleted, as those of a ledger
     :raises BadInput: the argument is not a set of entities
     """
     set_profile = set_profile_of(entities)
@@ -178,4 +180,5 @@ def declare_set(
         retention or kept,
         tuple(access),
         archive,
+        permanent,
     )

@@ -38,8 +38,11 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         if severity is not None:
             yield _hot_partition(context, heat, severity)
     yield from _find_account_load(context)
+    hot_tables = {heat.table for heat in context.heats if heat.headroom <= 1 / _NEAR}
     for write in context.writes:
-        yield from _find_single_writes(write)
+        if write.of.table not in hot_tables:
+            # Another PartitionKey changes which writes can share a transaction
+            yield from _find_single_writes(write)
         if write.access.operation == "update" and write.access.writers > 1 and not write.access.overwrite:
             yield from _find_contended_entity(write)
     for declared_set in context.design.sets:
@@ -180,8 +183,11 @@ def rows_for(rate: float) -> int:
 
 
 def _find_contended_entity(call: Measured[Write]) -> Iterator[Finding]:
-    # The changes of the busiest entity
-    rate = call.access.busiest * Zipf(max(1, call.of.shape.count), call.access.skew or 0.0).share(1)
+    # The changes of the busiest entity; by default, those of the current day or hour are changed alike
+    clock, entity_count = partitions_of(call.of).clock, call.of.shape.count
+    if clock is not None and clock.seconds is not None and call.access.skew is None:
+        entity_count //= clock.values
+    rate = call.access.busiest * Zipf(max(1, entity_count), call.access.skew or 0.0).share(1)
     severity = RULES["contention"].severity_of(rate)
     if severity is not None:
         better = (

@@ -177,17 +177,31 @@ def _find_needless_copies(
     needless = (fields.keys() & row_fields) - query_fields - {*layout.key.fields}
     sizes = {name: value_bytes(field) for name, field in fields.items() if name in needless}
     names = [name for name, value_size in sizes.items() if value_size >= _LARGE]
-    if not names:
-        return
-    per_row = sum(sizes[name] for name in names)
-    total = per_row * context.entities_then(declared_set)
     writes = [write.access for write in context.writes_of(declared_set) if touches(declared_set, index, write.access)]
-    is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
     subject, words = _words(declared_set, index)
-    words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
-    yield RULES["needless-copies"].finding(
-        Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words
-    )
+    if names:
+        per_row = sum(sizes[name] for name in names)
+        total = per_row * context.entities_then(declared_set)
+        is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
+        words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
+        yield RULES["needless-copies"].finding(
+            Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words
+        )
+        return
+    # Without them, these updates would not change the index
+    updates = [
+        write
+        for write in writes
+        if write.operation == "update" and write.changes and needless.issuperset(write.changes)
+    ]
+    rate = sum(write.rate for write in updates)
+    if index.is_eventual and rate >= RULES["needless-copies"].figures["changed"]:
+        names = [name for name in fields if any(name in write.changes for write in updates)]
+        says = (
+            f"{index.name!r} copies {listed(names)} of {declared_set.name}, which none of its queries reads, but which "
+            f"changes {often(rate)}: each change also writes the index."
+        )
+        yield RULES["needless-copies"].finding(Severity.WARNING, subject, says, fields=names)
 
 
 def _is_given(declared_set: DeclaredSet, own_names: list[str]) -> bool:

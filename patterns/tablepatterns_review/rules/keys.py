@@ -30,6 +30,8 @@ _LISTED: Final = 1_000
 _NAMES: Final = 32
 _MANY: Final = 1_000
 """Collisions per year."""
+_OF_MANY_SOURCES: Final = 10.0
+"""The inserts per second from which it is not one device that writes them, and never twice in a microsecond."""
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|page|href|link|file_?name|title)s?$", re.IGNORECASE)
 _FLAWS: Final = {
     "unpadded": RULES["unpadded-key-field"],
@@ -120,10 +122,11 @@ def _find_collisions(context: RuleContext, declared_set: DeclaredSet) -> Iterato
         return
     span, span_name = min(span_of(piece) for piece in clocks)
     inserts = [write.access for write in context.writes_of(declared_set) if write.access.operation == "insert"]
-    meets = sum(write.busiest for write in inserts) * span * busiest_share(shape, other_names)
-    average = sum(write.rate for write in inserts)
-    # Two entities of the same microsecond hardly ever agree in the other fields
-    in_a_year = average**2 * span * coincidence_of(shape, other_names) * YEAR if span >= 1 else 0.0
+    busiest = sum(write.busiest for write in inserts) * busiest_share(shape, other_names)
+    meets, average = busiest * span, sum(write.rate for write in inserts)
+    in_a_year = average**2 * span * coincidence_of(shape, other_names) * YEAR
+    if span < 1 and busiest < _OF_MANY_SOURCES:
+        in_a_year = 0.0
     # Of a plan, such as one draw a day, each day has at most one entity
     is_plan = not other_names and span >= DAY and meets < 1
     if is_plan or (meets < _POSSIBLE and in_a_year < 1):

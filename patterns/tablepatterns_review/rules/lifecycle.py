@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tablepatterns.figures import number, plural, size
+from tablepatterns.figures import money, number, plural, size
 from tablepatterns.figures import rate as mean_rate
+from tablepatterns.filters import QueryClass
 
-from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
-from ..design.writes import inserted_at
-from ..plans.sizes import primary_sizes, rows_of
+from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet, Query, Write
+from ..design.writes import inserted_at, is_of_archive
+from ..plans.sizes import archived_size, primary_sizes, rows_of
 from ..result import Finding, Severity
 from .context import RuleContext
 from .rule import RULES, entities
@@ -18,7 +19,7 @@ from .rule import RULES, entities
 _NO_GROWTH: Final = "Declare the growth; or, if old entities are deleted, their retention or these deletes."
 _NO_TIME: Final = (
     "Store when each entity was inserted, so that old ones can be dropped with the table of their period "
-    "(PeriodTables), or moved to an archive; or accept the growth."
+    "(PeriodTables), or moved to an archive; or declare permanent = true."
 )
 _TEN_THOUSANDS: Final = 10_000
 _TWICE: Final = 2.0
@@ -26,7 +27,11 @@ _FOUR_TIMES: Final = 4.0
 _SMALL_SHARE: Final = 0.25
 _UNCERTAIN: Final = 0.1
 _NEARLY_ALL: Final = 0.9
-_BYTES: Final = 2 * 2**40
+_GIB: Final = 2**30
+_BYTES: Final = 1024 * _GIB
+_LEAST: Final = 10.0
+"""The least amount a month that an archive costs more than it saves to be reported."""
+_SCANS: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -36,6 +41,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         if declared_set.archive is not None:
             yield from _find_archive_conflict(declared_set, declared_set.archive)
             yield from _find_emptied_set(context, declared_set, declared_set.archive)
+            yield from _find_costly_archive(context, declared_set, declared_set.archive)
 
 
 def _rate(context: RuleContext, declared_set: DeclaredSet, operation: str) -> float:
@@ -89,7 +95,7 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     stored = primary_sizes(declared_set).row * rows_of(declared_set) * yearly
     severity = Severity.WARNING if stored >= _BYTES else RULES["unbounded-growth"].severity_of(yearly)
     words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
-    if not is_archived and severity is not None:
+    if not is_archived and not declared_set.permanent and severity is not None:
         # What can be dropped or archived depends on the fields
         at = inserted_at(declared_set)
         grown = {"added": entities(yearly), "bytes": size(stored), "at": at or ""}
@@ -137,3 +143,24 @@ def _find_emptied_set(context: RuleContext, declared_set: DeclaredSet, policy: A
         years = plural(round(-shape.count / shape.net_growth, 1), "year")
         words = {"rate": entities(policy.rate * YEAR), "count": number(shape.count), "years": years}
         yield RULES["archive-empties-set"].finding(Severity.WARNING, declared_set, **words)
+
+
+def _find_costly_archive(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
+    """Yield a finding if moving entities to blobs, and reading them there, costs more than it saves of capacity."""
+    calls = [call for call in context.measured if call.of.name == declared_set.name]
+    if policy.container is None or any(call.query_class in _SCANS for call in calls):
+        # Without the old entities, a scan is shorter
+        return
+    bill, units = context.bill, {line.unit: line.amount / line.quantity for line in context.bill.lines}
+    archived = policy.count + declared_set.shape.moves.archived * context.design.years
+    price = units.get("GB in tables", 0.0) * primary_sizes(declared_set).row
+    saved = archived / _GIB * (price - units.get("GB in blobs", 0.0) * archived_size(declared_set))
+    of_archive = [call for call in calls if is_of_archive(call.of, call.access) or _is_archived(call.access)]
+    cost = sum(bill.by_subject.get(call.subject, 0.0) for call in of_archive)
+    if cost - saved >= _LEAST and cost >= _TWICE * saved:
+        words = {"cost": money(cost, bill.currency), "saved": money(max(0.0, saved), bill.currency)}
+        yield RULES["archive-costs-more"].finding(Severity.WARNING, declared_set, place=policy.place, **words)
+
+
+def _is_archived(access: Query | Write) -> bool:
+    return isinstance(access, Query) and access.archived

@@ -16,13 +16,14 @@ from ..design.model import DeclaredSet, Field, Query
 from ..design.writes import inserted_at
 from ..kinds.recipes import number_of_tables
 from ..result import Finding, LimitUse, Measured, Severity
-from .context import RuleContext, known_of
+from .context import RuleContext, is_read_one_by_one, known_of, waste_severity
 from .rule import RULES, Rule, entities
 
 _NEAR: Final = 0.9
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
 _FLAG: Final = 4
+_DENSE: Final = 0.25
 _MOST_POINTS: Final = 10_000
 """The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
@@ -53,7 +54,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
     yield from _find_limits(context)
     yield from _find_rejected_calls(context)
     for declared_set in context.design.sets:
-        yield from _find_slots(context, declared_set)
+        slots = list(_find_slots(context, declared_set))
+        yield from slots or _find_many_entities(context, declared_set)
         yield from _find_large_partition(context, declared_set)
 
 
@@ -141,6 +143,9 @@ def _find_slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Fin
         return
     read = query.returned * query.access.busiest
     points = declared_set.shape.fields[slot].distinct or 0
+    if query.returned < _DENSE * points and known_of(query).get(slot) is None:
+        # Few places are taken, such as those of a bag: that is no series
+        return
     fits = points <= MAX_CUSTOM_PROPERTIES
     words = {
         "access": repr(query.access.name),
@@ -154,6 +159,20 @@ def _find_slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Fin
     }
     severity = RULES["slots-as-entities"].severity_of(read) or Severity.NOTE
     yield RULES["slots-as-entities"].finding(severity, declared_set, **words)
+
+
+def _find_many_entities(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    """Yield the queries that need all they return, but return many entities very often."""
+    for query in context.queries_of(declared_set):
+        access, returned = query.access, query.returned
+        has_own_rule = (
+            access.skip or access.count_only or is_read_one_by_one(query) or waste_severity(query) is not None
+        )
+        severity = RULES["many-entities"].severity_of(returned * access.busiest)
+        if severity is not None and returned >= _FEWEST and not has_own_rule:
+            words = {"returned": entities(returned), "rate": often(access.busiest)}
+            read = number(returned * access.busiest)
+            yield RULES["many-entities"].finding(severity, query, read=read, **words)
 
 
 def _slot(declared_set: DeclaredSet) -> str | None:

@@ -176,15 +176,24 @@ def _is_span_of_log(context: RuleContext, query: Measured[Query]) -> bool:
 
 
 def _find_needless_blobs(query: Measured[Query]) -> Iterator[Finding]:
-    large = sorted(set(query.of.in_blobs()))
-    is_unwanted = bool(query.access.select) and not set(large).intersection(query.access.select)
+    large, select = sorted(set(query.of.in_blobs())), query.access.select
     # Each result takes one transaction more than the table query, for its blob
-    blobs = query.transactions - 1 >= _BLOBS * query.returned
-    if large and is_unwanted and blobs:
-        rate = query.returned * query.access.busiest
-        severity = RULES["blob-with-every-read"].severity_of(rate) or Severity.NOTE
-        words = {"selected": listed(query.access.select, most=3), "large": listed(large), "reads": number(rate)}
-        yield RULES["blob-with-every-read"].finding(severity, query, fields=large, **words)
+    if not large or query.transactions - 1 < _BLOBS * query.returned or not set(large).isdisjoint(select):
+        return
+    rate, rule = query.returned * query.access.busiest, RULES["blob-with-every-read"]
+    words = {"large": listed(large), "reads": number(rate)}
+    if select:
+        severity = rule.severity_of(rate) or Severity.NOTE
+        yield rule.finding(severity, query, fields=large, selected=listed(select, most=3), **words)
+    elif query.returned >= _SEVERAL_RESULTS and rate >= rule.figures["lists"]:
+        says = (
+            f"{query.access.name!r} reads {listed(large)} from a blob for each of {entities(query.returned)}: "
+            f"{number(rate)} blobs a second."
+        )
+        better = (
+            "Declare, and select, only the properties that the list needs; read the blob of the one that is opened."
+        )
+        yield rule.finding(Severity.WARNING, query, says, better, fields=large)
 
 
 def _find_asked_parts(query: Measured[Query]) -> Iterator[Finding]:
@@ -239,6 +248,10 @@ def _is_followed_by(many: Measured[Query], one: Measured[Query]) -> bool:
         return False
     equal = [name for name, how in known_of(one).items() if how == "="]
     named = all(name in many.of.shape.fields and name not in many.access.known for name in equal)
+    # With copies of its texts, results need no other read
+    copies = many.of.shape.fields.keys() & one.of.shape.fields.keys() - {*one.of.key.fields, *equal}
+    if any(one.of.shape.fields[name].type == "string" for name in copies):
+        return False
     # Reads that follow a query have its curve, too
     rates = ((many.access.rate, one.access.rate), (many.access.busiest, one.access.busiest))
     results = [(many.returned * rate, calls) for rate, calls in rates]

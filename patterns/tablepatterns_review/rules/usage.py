@@ -23,6 +23,10 @@ _ADDED_UP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of fields whose new value is computed from the old one."""
+_ADDS: Final = re.compile(
+    r"\b(count|add|increase|increment|decrement|deduct|tally|adjust|deposit|withdraw|spend)", re.I
+)
+"""Names of writes that compute the new value from the old one."""
 _CLAIMED: Final = re.compile(r"state|status|available|free|booked|reserved|taken|assign", re.IGNORECASE)
 """Names of fields that tell who may have something: the later of two writers takes it from the other."""
 _OBSERVED: Final = re.compile(r"last|seen|updated|reported|checked|synced|heartbeat|observed|measured", re.IGNORECASE)
@@ -42,7 +46,7 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         yield from _find_lost_update(context, write)
         yield from _find_others(context, write)
     for declared_set in context.design.sets:
-        yield from _find_secrets(declared_set)
+        yield from _find_private_data(context, declared_set)
         for access in declared_set.access:
             yield from _find_access_problems(declared_set, access)
 
@@ -82,7 +86,8 @@ def _find_lost_update(context: RuleContext, call: Measured[Write]) -> Iterator[F
     if writers > 1:
         changes, rate = listed(write.changes) if own else "the entity", often(write.busiest)
         fields = [(name, call.of.shape.fields.get(name, Field())) for name in write.changes]
-        is_computed = any(_ADDED_UP.search(name) and field.type in _NUMBERS for name, field in fields)
+        adds = bool(_ADDS.search(write.name))
+        is_computed = any((adds or _ADDED_UP.search(name)) and field.type in _NUMBERS for name, field in fields)
         is_claimed = len(fields) > 1 and any(map(_CLAIMED.search, write.changes))
         severity = Severity.SERIOUS if is_computed or is_claimed else Severity.WARNING
         yield RULES["lost-update"].finding(
@@ -102,7 +107,7 @@ def _is_latest_state(call: Measured[Write]) -> bool:
     is_added = any(
         _ADDED_UP.search(name) or (field.type in ("string", "binary") and field.size > _SHORT) for name, field in fields
     )
-    return is_timed and not is_added
+    return is_timed and not is_added and not _ADDS.search(call.access.name)
 
 
 def _find_access_problems(declared_set: DeclaredSet, access: Access) -> Iterator[Finding]:
@@ -118,13 +123,20 @@ def _find_access_problems(declared_set: DeclaredSet, access: Access) -> Iterator
         )
 
 
-def _find_secrets(declared_set: DeclaredSet) -> Iterator[Finding]:
-    secrets = [name for name, field in declared_set.shape.fields.items() if field.secret]
-    in_keys = [name for name in secrets if any(name in key.fields for key in declared_set.keys)]
-    plain = [name for name in secrets if name not in declared_set.encrypted() and name not in in_keys]
-    for rule, names in ((RULES["secret-in-key"], in_keys), (RULES["secret-in-plain-text"], plain)):
-        if names:
-            yield rule.finding(Severity.SERIOUS, declared_set, fields=names, names=listed(names))
+def _find_private_data(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:
+    fields, in_keys = declared_set.shape.fields.items(), {name for key in declared_set.keys for name in key.fields}
+    secrets = {name for name, field in fields if field.secret}
+    personal = {name for name, field in fields if field.personal}
+    is_kept = declared_set.retention is None and declared_set.archive is None
+    is_kept = is_kept and all(write.kind != "delete" for write in context.writes_of(declared_set))
+    for rule, severity, concerned in (
+        ("secret-in-key", Severity.SERIOUS, secrets & in_keys),
+        ("secret-in-plain-text", Severity.SERIOUS, secrets - in_keys - declared_set.encrypted()),
+        ("personal-data-in-key", Severity.WARNING, (personal & in_keys) - secrets),
+        ("personal-data-kept", Severity.WARNING, personal if is_kept else ()),
+    ):
+        if names := [name for name, _ in fields if name in concerned]:
+            yield RULES[rule].finding(severity, declared_set, fields=names, names=listed(names))
 
 
 def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[Finding]:

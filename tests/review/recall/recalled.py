@@ -41,6 +41,7 @@ KINDS = (
     "held_out_16",
     "held_out_17",
     "held_out_18",
+    "held_out_19",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

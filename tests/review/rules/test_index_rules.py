@@ -122,6 +122,28 @@ class TestACopyThatNoQueryReads:
         said = found(asked(having(index, of=self.PHOTOS), query, via="by e-mail"))
         assert [each.rule for each in said] == rules
 
+    @pytest.mark.parametrize(
+        ("changes", "rate", "is_far", "rules"),
+        [
+            (("Age",), 10.0, True, ["needless-copies"]),
+            (("Age",), 9.9, True, []),
+            # In the partition, it takes no further request
+            (("Age",), 10.0, False, []),
+            # The index changes in any case
+            (("Age", "LastName"), 10.0, True, []),
+        ],
+    )
+    def test_but_that_changes_often_is_found(
+        self, changes: tuple[str, ...], rate: float, is_far: bool, rules: list[str]
+    ) -> None:
+        far = InterPartitionIndex(Key("email_{Email}", "email"), name="by e-mail", unique=True)
+        of, select = having(far if is_far else BY_EMAIL), ("LastName",)
+        findings = found(
+            asked(of, replace(FIND, select=select), via="by e-mail"),
+            done(of, Write("birthday", "update", changes, rate=rate)),
+        )
+        assert [finding.rule for finding in findings if finding.rule == "needless-copies"] == rules
+
     def test_of_small_properties_is_none(self) -> None:
         assert found(asked(having(BY_EMAIL), replace(FIND, select=("Age",)), via="by e-mail")) == []
 

@@ -15,7 +15,7 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns_review import Design, review
-from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns_review.design.model import ArchivePolicy, DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns_review.result import Severity
 
 
@@ -148,6 +148,14 @@ class TestAKeyThatTwoCanHave:
         ticks = replace(self.SECONDS, key=Key("{Door}", "{At:ticks}"))
         assert found(done(ticks, Write("pass", "insert", rate=0.0000001, peak=100))) == []
 
+    @pytest.mark.parametrize(("rate", "expected"), [(99, []), (100, [Severity.SERIOUS])])
+    def test_is_one_of_ticks_that_many_sources_share(self, rate: float, expected: list[Severity]) -> None:
+        """Each of 10 doors has 10 entities a second: some 16,000 pairs a year have the same microsecond."""
+        shape = replace(self.SECONDS.shape, growth=rate * 31_557_600)
+        ticks = replace(self.SECONDS, key=Key("{Door}", "{At:ticks}"), shape=shape, permanent=True)
+        findings = found(done(ticks, Write("pass", "insert", rate=rate)))
+        assert [finding.severity for finding in findings if finding.rule == "colliding-keys"] == expected
+
     def test_is_none_with_an_id_behind_the_moment(self) -> None:
         own = made(Key("{At:%Y-%m-%d}", "{Id:uuid}"), At=Field("datetime", order="rising"), Id=Field("guid"))
         assert found(done(own, Write("pass", "insert", rate=0.0000001, peak=100))) == []
@@ -204,6 +212,39 @@ class TestASecret:
         query = Query("it", {"Department": "=", "Email": "="}, rate=1)
         of = replace(SECRET, derived=(index,))
         assert reported(found(asked(of, query, via="by e-mail"))) == [("secret-in-key", "Employees")]
+
+
+class TestPersonalData:
+    FIELDS: ClassVar = {**EMPLOYEES.shape.fields, "Email": Field(size=24, personal=True)}
+    SET = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, fields=FIELDS))
+    KEPT = ("personal-data-kept", "Employees")
+
+    def test_needs_an_end(self) -> None:
+        write = done(self.SET, Write("hire", "insert", rate=0.0001))
+        (finding,) = found(write)
+        assert (finding.rule, finding.severity, finding.fields) == (self.KEPT[0], Severity.WARNING, ("Email",))
+        assert found(write, done(self.SET, Write("fire", "delete", rate=0.0001))) == []
+        # An archive is a set of its own
+        archive = ArchivePolicy(to="Former", after_days=90)
+        assert found(sets=[replace(self.SET, archive=archive)]) == []
+        assert found(sets=[replace(self.SET, retention=Retention(90))]) == []
+
+    def test_that_must_never_be_deleted_is_a_contradiction(self) -> None:
+        assert reported(found(sets=[replace(self.SET, permanent=True)])) == [self.KEPT]
+
+    @pytest.mark.parametrize("is_index", [True, False])
+    def test_in_a_key_is_reported(self, is_index: bool) -> None:
+        key = Key("{Department}", "email_{Email}")
+        changes = {"derived": (IntraPartitionIndex(key, name="by e-mail"),)} if is_index else {"key": key}
+        query = Query("it", {"Department": "=", "Email": "="}, rate=1)
+        of = replace(self.SET, retention=Retention(90), **changes)
+        (finding,) = found(asked(of, query, via="by e-mail" if is_index else None))
+        assert (finding.rule, finding.severity) == ("personal-data-in-key", Severity.WARNING)
+
+    def test_that_is_secret_is_reported_as_a_secret(self) -> None:
+        fields = {**self.FIELDS, "Email": Field(size=24, personal=True, secret=True)}
+        of = replace(self.SET, key=Key("{Email}", "row"), shape=replace(self.SET.shape, fields=fields))
+        assert reported(found(sets=[replace(of, retention=Retention(90))])) == [("secret-in-key", "Employees")]
 
 
 class TestAKeyInTablesByPeriod:

@@ -121,6 +121,14 @@ class TestASeries:
         read = asked(self.SLOTS, self.CHART, QueryClass.RANGE, examined=returned, returned=returned)
         assert [each.rule for each in found(read)] == rules
 
+    @pytest.mark.parametrize(("returned", "rules"), [(22.5, ["slots-as-entities"]), (22, [])])
+    def test_is_none_if_few_places_are_taken(self, returned: float, rules: list[str]) -> None:
+        """A bag of 90 places holds some items; the hours of a day all have a value."""
+        fields = {**self.SLOTS.shape.fields, "Hour": Field("int32", distinct=90)}
+        of = replace(self.SLOTS, shape=replace(self.SLOTS.shape, fields=fields))
+        read = asked(of, self.CHART, QueryClass.RANGE, examined=returned, returned=returned)
+        assert [finding.rule for finding in found(read)] == rules
+
     def test_is_none_if_each_slot_is_read_alone(self) -> None:
         point = Query("hour", {"Meter": "=", "Day": "=", "Hour": "="}, rate=10)
         assert found(asked(self.SLOTS, point)) == []
@@ -161,6 +169,18 @@ class TestAJoin:
     def test_of_one_read_for_each_result_is_reported(self) -> None:
         assert self.joined(500) == [("join-one-by-one", "denormalize", Severity.NOTE)]
         assert self.joined(1000) == [("join-one-by-one", "denormalize", Severity.WARNING)]
+
+    @pytest.mark.parametrize(("field", "rules"), [("AuthorName", []), ("Rank", ["join-one-by-one"])])
+    def test_is_none_if_the_results_have_copies(self, field: str, rules: list[str]) -> None:
+        """A text that both sets have is a copy; a number may be anything."""
+        kind = Field() if field == "AuthorName" else Field("int32")
+        posts, authors = (
+            replace(of, shape=replace(of.shape, fields={**of.shape.fields, field: kind}))
+            for of in (self.POSTS, self.AUTHORS)
+        )
+        many = asked(posts, self.LIST, QueryClass.PARTITION_SCAN, examined=50, returned=50)
+        one = asked(authors, Query("author", {"AuthorId": "="}, rate=500))
+        assert [rule for rule, _ in reported(found(many, one))] == rules
 
     def test_of_few_entities_is_better_kept_by_the_reader(self) -> None:
         assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.NOTE)]
@@ -236,6 +256,17 @@ class TestALargeValue:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, select=("Age", "Photo"), rate=99)
         assert found(asked(self.OF, query, transactions=2.0)) == []
         assert found(asked(self.OF, replace(query, select=()), transactions=2.0)) == []
+
+    @pytest.mark.parametrize(
+        ("returned", "rate", "rules"),
+        [(10, 10.0, ["blob-with-every-read"]), (10, 9.9, []), (4, 99.0, [])],
+    )
+    def test_that_a_list_reads_for_each_result_is_reported(
+        self, returned: float, rate: float, rules: list[str]
+    ) -> None:
+        query = Query("those of a department", {"Department": "="}, rate=rate)
+        read = asked(self.OF, query, QueryClass.RANGE, examined=returned, returned=returned, transactions=1 + returned)
+        assert [finding.rule for finding in found(read)] == rules
 
     def test_that_is_not_read_is_right(self) -> None:
         query = Query("it", {"Department": "="}, select=("Age",), rate=99)

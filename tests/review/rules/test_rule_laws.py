@@ -34,6 +34,7 @@ fields = st.builds(
     distinct=st.sampled_from([None, 1, 3, 90, 40_000]),
     skew=st.sampled_from([0.0, 1.5]),
     secret=st.booleans(),
+    personal=st.booleans(),
     order=st.sampled_from(["none", "rising"]),
 )
 NAMES = ("A", "C", "C2", "Url")

@@ -41,8 +41,11 @@ class TestHowMuchAScanMatters:
         assert scanned(examined, rate) == expected
 
     def test_is_nothing_where_half_of_what_is_read_is_wanted(self) -> None:
-        assert scanned(20_000, 10.0, returned=10_000) == []
-        assert scanned(20_000, 10.0, returned=9_999) == [Severity.SERIOUS]
+        assert scanned(20_000, 1.9, returned=10_000) == []
+        assert scanned(20_000, 1.9, returned=9_999) == [Severity.SERIOUS]
+
+    def test_is_a_warning_where_all_is_wanted_but_exceeds_an_account(self) -> None:
+        assert scanned(10_000, 2.0, returned=10_000) == [Severity.WARNING]
 
     def test_is_that_of_the_busiest_time(self) -> None:
         query = Query("by age", {"Age": "="}, rate=0.1, peak=10)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, reported
+from review.rules.made import EMPLOYEES, asked, done, found, hot, reported
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, Key, Summary
 from tablepatterns_review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns_review.result import Severity
@@ -96,6 +96,16 @@ class TestContention:
         write = Write("age", "update", ("Age",), rate=0.0001, peak=peak, writers=2)
         assert [each.severity for each in found(done(of, write))] == expected
 
+    @pytest.mark.parametrize(("skew", "expected"), [(None, [Severity.SERIOUS]), (0.0, [])])
+    def test_on_the_entity_of_the_current_day_is_that_of_all_changes(
+        self, skew: float | None, expected: list[Severity]
+    ) -> None:
+        """By default, updates change entities of the current day; here, it has one."""
+        fields = {"Day": Field("datetime", order="rising", distinct=700), "Searches": Field("int64")}
+        of = DeclaredSet("Counts", "Counts", Key("{Day:%Y-%m-%d}", "searches"), Shape("Count", 700, fields))
+        write = Write("search", "update", ("Searches",), rate=20, writers=2, skew=skew)
+        assert [finding.severity for finding in found(done(of, write))] == expected
+
     def test_is_none_with_one_writer(self) -> None:
         assert found(done(EMPLOYEES, Write("age", "update", ("Age",), rate=0.0001, peak=1e9))) == []
 
@@ -146,6 +156,11 @@ class TestSingleWrites:
     def test_could_be_one_transaction(self, rate: float, writers: int, expected: list[Severity]) -> None:
         write = Write("load", "insert", rate=rate, writers=writers)
         assert [each.severity for each in found(done(self.FEED, write))] == expected
+
+    def test_to_a_partition_that_must_be_divided_are_no_further_finding(self) -> None:
+        write = Write("load", "insert", rate=100)
+        heats = [hot("Feed", 2_000)]
+        assert [finding.rule for finding in found(done(self.FEED, write), heats=heats)] == ["few-partitions"]
 
     @pytest.mark.parametrize(
         ("partition", "expected"),
@@ -214,11 +229,17 @@ class TestGrowth:
 
     @pytest.mark.parametrize(
         ("growth", "expected"),
-        [(2.5e9, [Severity.WARNING]), (2e9, [Severity.NOTE]), (1e8, [Severity.NOTE]), (9.9e7, [])],
+        [(1e8, [Severity.WARNING]), (9.9e7, [])],
     )
-    def test_without_an_end_is_reported(self, growth: float, expected: list[Severity]) -> None:
+    def test_without_an_end_is_reported_unless_it_is_declared_so(self, growth: float, expected: list[Severity]) -> None:
         of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 1, self.FIELDS, growth))
         assert [each.severity for each in found(sets=[of])] == expected
+        assert found(sets=[replace(of, permanent=True)]) == []
+
+    def test_of_a_tebibyte_is_reported_of_fewer_entities(self) -> None:
+        large = {**self.FIELDS, "Content": Field("binary", size=60_000)}
+        of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 1, large, 2e7))
+        assert reported(found(sets=[of])) == [("unbounded-growth", "Log")]
 
     def test_that_the_writes_exceed_is_reported(self) -> None:
         write = Write("hire", "insert", rate=0.01)
@@ -284,3 +305,8 @@ class TestAnOverwrite:
     ) -> None:
         write = Write("see", "update", changes, rate=1, writers=4, overwrite=True)
         assert [(finding.rule, finding.severity) for finding in found(done(self.SHIPS, write))] == rules
+
+    @pytest.mark.parametrize(("name", "rules"), [("count a call", ["lost-update"]), ("new account", [])])
+    def test_loses_changes_that_its_name_says_are_added(self, name: str, rules: list[str]) -> None:
+        write = Write(name, "update", ("SeenAt", "Calls"), rate=1, writers=4, overwrite=True)
+        assert [finding.rule for finding in found(done(self.SHIPS, write))] == rules
