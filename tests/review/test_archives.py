@@ -319,6 +319,12 @@ def test_an_archive_of_a_set_that_is_scanned_has_no_finding() -> None:
         (300, {"retention": Retention(900), "policy": {"rate": 1e-6}}, {}),
         (300, {"policy": {"rate": 3e-6}}, {}),
         (300, {"policy": {"rate": 4e-6}}, {"archive-empties-set": ("Employees", Severity.WARNING)}),
+        (300, {"growth": 90_000, "policy": {"rate": 1.3e-3}}, {}),
+        (
+            300,
+            {"growth": 90_000, "policy": {"rate": 1.2e-3}},
+            {"archive-falls-behind": ("Employees", Severity.SERIOUS)},
+        ),
         (300, {"policy": {"rate": 1e-6, "peak": 999.0}}, {}),
         (300, {"policy": {"rate": 1e-6, "peak": 1_001.0}}, {"archive-too-fast": (TO_FORMER, Severity.SERIOUS)}),
     ],

@@ -351,6 +351,26 @@ def test_tables_of_a_period_are_asked_as_far_back_as_it_takes() -> None:
     assert dropped.rate == pytest.approx(1 / 86_400)
 
 
+@pytest.mark.parametrize("row", ["{At:ticks}_{EntryId:uuid}", "{EntryId:uuid}"])
+@pytest.mark.parametrize(("period", "days"), [(Period.DAY, 10), (Period.MONTH, 300)])
+def test_an_hour_is_read_in_the_table_of_its_period(row: str, period: Period, days: int) -> None:
+    """Its entities are those of the set divided by its hours, wherever the key has the instant."""
+    key = Key("{Hour:%Y-%m-%dT%H}", row)
+    periods = PeriodTables(
+        connect(), "Events", period, factory=lambda account, table: EntitySet(account, table, key), at="At"
+    )
+    rising = Field("datetime", order="rising")
+    fields = {"Hour": replace(rising, distinct=24 * days), "At": rising, "EntryId": Field("guid"), "Level": Field()}
+    declared = declare_set(
+        periods,
+        shape=Shape("Event", 4_800 * days, fields),
+        queries=[Query("hour", {"Hour": "="}), Query("of a level", {"Hour": "=", "Level": "="})],
+        retention=Retention(days, "table"),
+    )
+    for measured in measure(Design("Events", (declared,)))[:2]:
+        assert (measured.examined, measured.requests) == (pytest.approx(200, rel=0.1), 1)
+
+
 def test_a_series_is_read_and_set_by_one_request() -> None:
     series = DataSeries(connect(), "Counts", Key("{Device}", ""), 24, prefix="Hour", value_type=int)
     shape = Shape("Counts", 5, {"Device": Field(size=8)})

@@ -70,6 +70,21 @@ def test_a_rising_field_rises_to_the_present_and_begins_no_earlier_than_declared
     assert instants[-1] - instants[0] <= YEAR
 
 
+@given(counts, distincts, distincts)
+def test_an_instant_is_in_the_hour_and_the_hour_in_the_day_of_its_entity(count: int, days: int, hours: int) -> None:
+    fields = {name: Field("datetime", order="rising") for name in ("Day", "Hour", "At")}
+    fields |= {"Day": Field("datetime", order="rising", distinct=days)}
+    fields |= {"Hour": Field("datetime", order="rising", distinct=hours), "Id": Field("guid")}
+    key = Key("{Day:%Y-%m-%d}", "{Hour:%Y-%m-%dT%H}_{At:ticks}_{Id:uuid}")
+    stored = sample("Events", Shape("Event", count, fields), [key], span=YEAR).stored
+    for entity in stored:
+        assert entity["Hour"].date() == entity["Day"]
+        assert entity["At"].replace(minute=0, second=0, microsecond=0) == entity["Hour"]
+    instants = [entity["At"] for entity in stored]
+    assert instants == sorted(instants)
+    assert len(set(instants)) == count
+
+
 def test_the_same_seed_makes_the_same_entities_and_another_seed_others() -> None:
     shape = employees(200)
     assert made(shape) == made(shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from tablepatterns.entity_set.derived import Derived
@@ -32,6 +33,7 @@ class SampleCall:
     :param given: values, ranges and prefixes of the key's fields
     :param where: conditions on properties
     :param completes: whether the entity of each row is read too
+    :param moment: an instant in the period that is read, if the call tells the period by another field
     """
 
     way: Method
@@ -41,6 +43,7 @@ class SampleCall:
     take: int | None = None
     select: tuple[str, ...] | None = None
     completes: bool = False
+    moment: date | None = None
 
 
 class SampleSet(ABC):

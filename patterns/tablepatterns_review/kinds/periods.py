@@ -136,7 +136,7 @@ class Periods(SampleSet):
             Plain(self.storage, self.tables.of(start)).load(each)
 
     def ask(self, ask: SampleCall) -> int:
-        at = ask.given.get(self.tables.at)
+        at = ask.given.get(self.tables.at, ask.moment)
         if self._is_latest(ask):
             return len(self.tables.latest(ask.take or 0, ask.given))
         if isinstance(at, date):
@@ -165,7 +165,7 @@ class Periods(SampleSet):
     def _is_latest(self, ask: SampleCall) -> bool:
         """Whether the newest entities are requested, and the keys sort them first."""
         newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
-        is_open = self.tables.at not in ask.given and ask.via is None and ask.where is None
+        is_open = self.tables.at not in ask.given and ask.moment is None and ask.via is None and ask.where is None
         return ask.way == "range" and ask.take is not None and is_open and newest_first
 
     def _within(self, ask: SampleCall, inner: EntitySet[Storage]) -> SampleCall:

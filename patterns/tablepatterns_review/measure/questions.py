@@ -122,11 +122,10 @@ def sample_call(declared_set: DeclaredSet, way: Way, sample: Sample, number: int
     values = {name: _asked(query, name, sample, about, shape) for name in query.known}
     arguments = {name: values[name] for name in way.key_fields if way.via is None or name in values}
     at = kind_of(declared_set).time_field(declared_set)
-    if at is not None and at not in arguments and names_period(declared_set, query):
-        # The table of the period is asked
-        arguments[at] = about[at]
+    is_of_period = at not in arguments and names_period(declared_set, query)
+    moment = about[at] if at is not None and is_of_period else None
     where = _conditions(declared_set, way, values)
-    return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes)
+    return SampleCall(way.method, way.via, arguments, where, way.take, select, way.completes, moment)
 
 
 def _asked(query: Query, name: str, sample: Sample, about: Mapping[str, Any], shape: Shape) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from hashlib import sha256
-from itertools import accumulate, islice, product
+from itertools import accumulate, islice, pairwise, product
 from random import Random
 from typing import Any, Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from tablepatterns.key import Key
 from tablepatterns.limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
 
 from ..design.distribution import combinations, different, names_one, values_of
-from ..design.key_parts import Piece, pieces_of_key
+from ..design.key_parts import Piece, pieces_of_key, span_of
 from ..design.model import DeclaredSet, Design, Field, Shape
 
 FEW_VALUES: Final = 16
@@ -55,6 +55,7 @@ def _shrunk(field: Field, factor: float, fewest_values: int) -> Field:
 
 NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 """The time of every review, by the account's clock, so that reports do not depend on the day."""
+_SHORTEST: Final = timedelta(milliseconds=1)
 SPARE: Final = 12
 """The number of spare entities, which are inserted while measuring."""
 _KEY_UNITS: Final = 200
@@ -117,6 +118,7 @@ def sample(
     for name, field in _storable(shape, pieces, large, is_wide=is_wide):
         maker = _Maker(name, field, pieces.get(name), count, span, name in large, separators if readable else None)
         values[name] = maker.values(ranks[name])
+    _keep_in_periods(shape, pieces, values)
     rows = [{name: each[at] for name, each in values.items()} for at in range(count + SPARE)]
     return Sample(rows[:count], rows[count:], {name: ranks[:count] for name, ranks in ranks.items()})
 
@@ -206,6 +208,40 @@ def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
         seen.add(tuple(ranks[name][at] for name in fields))
 
 
+def _keep_in_periods(shape: Shape, pieces: Mapping[str | None, Piece], values: Mapping[str, list[Any]]) -> None:
+    """Move the instants of stored entities into the day or hour of the same entity."""
+    rising = [name for name in values if (shape.fields[name].type, shape.fields[name].order) == ("datetime", "rising")]
+    specs = {name: pieces[name].spec if name in pieces else "" for name in rising}
+    rising.sort(key=lambda name: -span_of(pieces[name])[0] if "%" in specs[name] else 0.0)
+    for outer, inner in pairwise(rising):
+        if "%" not in specs[outer]:
+            return
+        periods: dict[Any, dict[Any, Any]] = {}
+        for period, instant in islice(zip(values[outer], values[inner], strict=True), shape.count):
+            periods.setdefault(period, {})[instant] = None
+        for period, instants in periods.items():
+            start = (
+                period
+                if isinstance(period, datetime)
+                else datetime(period.year, period.month, period.day, tzinfo=timezone.utc)
+            )
+            room = max(_SHORTEST, min(timedelta(seconds=span_of(pieces[outer])[0]), NOW - start))
+            for at, instant in enumerate(instants):
+                instants[instant] = _shown(start + room * at / len(instants), specs[inner])
+        values[inner][: shape.count] = [
+            periods[period][instant]
+            for period, instant in islice(zip(values[outer], values[inner], strict=True), shape.count)
+        ]
+
+
+def _shown(instant: datetime, spec: str) -> datetime | date:
+    """Return the time that a key with a format shows of an instant."""
+    if "%" not in spec:
+        return instant
+    start = datetime.strptime(instant.strftime(spec), spec).replace(tzinfo=timezone.utc)
+    return start if "%H" in spec else start.date()
+
+
 def _storable(
     shape: Shape, pieces: Mapping[str | None, Piece], large: Collection[str], *, is_wide: bool = False
 ) -> list[tuple[str, Field]]:
@@ -293,11 +329,7 @@ class _Maker:
         instant = NOW - self.span / self.number * max(0, self.number - rank)
         if rank > self.number:
             instant = NOW + timedelta(milliseconds=rank - self.number)
-        spec = self.piece.spec if self.piece else ""
-        if "%" not in spec:
-            return instant
-        start = datetime.strptime(instant.strftime(spec), spec).replace(tzinfo=timezone.utc)
-        return start if "%H" in spec else start.date()
+        return _shown(instant, self.piece.spec if self.piece else "")
 
 
 def referring_fields(declared_set: DeclaredSet) -> set[str]:

@@ -13,6 +13,7 @@ from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_OPERATIONS
 from ..capacity.hot_partitions import partitions_of
 from ..capacity.partitions import shares
 from ..design.distribution import Zipf, busiest_share, names_one, values_in
+from ..design.key_parts import pieces_of_key
 from ..design.model import DeclaredSet, Write
 from ..design.writes import retries_at, touches
 from ..kinds import kind_of
@@ -172,7 +173,11 @@ def _find_single_writes(call: Measured[Write]) -> Iterator[Finding]:
 def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: Iterable[Write]) -> float:
     """Return how often writes change the busiest row that entities share, in changes a second."""
     profile, shape = declared_set.profile(derived), declared_set.shape
-    names = [name for name in profile.groups if name in shape.fields]
+    # Of days, the current one is changed
+    clocks = [
+        piece.name for piece in pieces_of_key(profile.table_key or profile.key or declared_set.key) if "%" in piece.spec
+    ]
+    names = [name for name in profile.groups if name in shape.fields and name not in clocks]
     top = 1 / max(1, shape.count) if names_one(shape, names) else busiest_share(shape, names)
     return sum(write.busiest for write in writes if touches(declared_set, derived, write)) * top / profile.spread
 

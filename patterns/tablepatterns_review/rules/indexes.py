@@ -133,6 +133,9 @@ def _find_key_problems(declared_set: DeclaredSet, index: Derived, key: Key) -> I
     combinations = math.prod(values_of(shape, name).count for name in names)
     subject, words = _words(declared_set, index)
     is_own = is_own or is_relation(shape, names)
+    if not set(names).issubset({*declared_set.key.fields, *own_names}):
+        # After other fields, one of the primary key only tells apart the entities that agree in them
+        own_names = [name for name in own_names if name not in declared_set.key.fields]
     if not is_own and (combinations < 2 * shape.count or pairs_alike(shape, names) >= 1):
         loss = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
         words |= {"keys": number(combinations), "names": listed(names), "entities": entities(shape.count), "loss": loss}

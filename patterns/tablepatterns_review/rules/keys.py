@@ -54,7 +54,8 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
             yield from _find_collisions(context, in_table)
         yield from _find_unsafe_text(declared_set)
         yield from _find_text_order(context, declared_set)
-        yield from _find_narrow_numbers(context, in_table)
+        if declared_set.name not in too_few:
+            yield from _find_narrow_numbers(context, in_table)
 
 
 def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:

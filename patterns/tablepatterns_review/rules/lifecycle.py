@@ -93,14 +93,16 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     # Of two figures that contradict each other, the higher one may be the wrong one
     yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
     stored = primary_sizes(declared_set).row * rows_of(declared_set) * yearly
-    severity = Severity.WARNING if stored >= _BYTES else RULES["unbounded-growth"].severity_of(yearly)
+    figures = RULES["unbounded-growth"].figures
+    is_fast = yearly >= figures["fast"] and yearly >= _SMALL_SHARE * shape.count
     words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
-    if not is_archived and not declared_set.permanent and severity is not None:
+    is_large = is_fast or yearly >= figures["warning"] or stored >= _BYTES
+    if is_large and not is_archived and not declared_set.permanent:
         # What can be dropped or archived depends on the fields
         at = inserted_at(declared_set)
         grown = {"added": entities(yearly), "bytes": size(stored), "at": at or ""}
         better = _NO_TIME if at is None else None
-        yield RULES["unbounded-growth"].finding(severity, declared_set, better=better, **grown)
+        yield RULES["unbounded-growth"].finding(Severity.WARNING, declared_set, better=better, **grown)
     if are_too_many:
         calls = (write for write in context.writes_of(declared_set) if write.kind == "insert")
         busiest = max(calls, key=lambda write: write.access.rate, default=None)
@@ -143,6 +145,9 @@ def _find_emptied_set(context: RuleContext, declared_set: DeclaredSet, policy: A
         years = plural(round(-shape.count / shape.net_growth, 1), "year")
         words = {"rate": entities(policy.rate * YEAR), "count": number(shape.count), "years": years}
         yield RULES["archive-empties-set"].finding(Severity.WARNING, declared_set, **words)
+    elif policy.rate is not None and shape.net_growth > shape.moves.archived + _TEN_THOUSANDS:
+        words = {"rate": entities(shape.moves.archived), "growth": entities(shape.net_growth)}
+        yield RULES["archive-falls-behind"].finding(Severity.SERIOUS, declared_set, **words)
 
 
 def _find_costly_archive(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:

@@ -55,19 +55,21 @@ _LITTLE: Final = 1.0
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
+    needless_spreads = [
+        finding for declared_set in context.design.sets for finding in _find_needless_spread(context, declared_set)
+    ]
+    yield from needless_spreads
     for query in context.queries:
         severity = None if _is_served(query) else waste_severity(query)
         if severity is None and _is_sorted_by_caller(query):
             severity = Severity.NOTE
         if severity is not None:
             yield _scan_finding(context, query, severity)
-        else:
+        elif query.of.name not in {finding.subject for finding in needless_spreads}:
             # Another key or index changes which parts are asked
             yield from _find_asked_parts(query)
         yield from _find_needless_blobs(query)
         yield from _find_joins(context, query)
-    for declared_set in context.design.sets:
-        yield from _find_needless_spread(context, declared_set)
 
 
 def _is_served(query: Measured[Query]) -> bool:
@@ -213,8 +215,10 @@ def _find_needless_spread(context: RuleContext, declared_set: DeclaredSet) -> It
     for heat in context.heats:
         busiest = heat.partitions[0].peak * buckets if heat.table == declared_set.table and heat.partitions else None
         if busiest is not None and busiest < _COLD * heat.target:
+            more = sum((query.requests - 1) * query.access.busiest for query in context.queries_of(declared_set))
+            severity = RULES["needless-spread"].severity_of(more) or Severity.NOTE
             words = {"buckets": number(buckets), "busiest": number(busiest), "target": number(heat.target)}
-            yield RULES["needless-spread"].finding(Severity.NOTE, declared_set, **words)
+            yield RULES["needless-spread"].finding(severity, declared_set, more=number(more), **words)
 
 
 def _find_joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]:

@@ -38,6 +38,10 @@ REPLICATED: Final = 900.0
 """The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
 
 
+DELAYED: Final = 60.0
+"""The seconds until a worker finishes what a process left undone that was killed, such as the copies of an entity."""
+
+
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for query in context.queries:
         yield from _find_unsupported(query)
@@ -153,8 +157,9 @@ def _find_stale_read(context: RuleContext, query: Measured[Query]) -> Iterator[F
         )
         better = "Read the primary region, and the secondary only if the primary does not answer."
         yield RULES["stale-read"].finding(Severity.SERIOUS, query, says, better)
-    elif stale <= 0 and via is not None and via.is_eventual:
-        yield RULES["stale-read"].finding(Severity.WARNING, query, via=repr(via.name), rate=often(rate))
+    elif stale < DELAYED and via is not None and via.is_eventual:
+        may = f"lag by more than {number(stale)} s" if stale else "return stale data"
+        yield RULES["stale-read"].finding(Severity.WARNING, query, may=may, via=repr(via.name), rate=often(rate))
 
 
 def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Finding]:

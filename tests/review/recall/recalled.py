@@ -42,6 +42,7 @@ KINDS = (
     "held_out_17",
     "held_out_18",
     "held_out_19",
+    "held_out_20",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

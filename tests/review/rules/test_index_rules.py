@@ -198,6 +198,14 @@ class TestAnIndexKey:
             ("index-not-unique", "Employees: by e-mail")
         ]
 
+    def test_that_ends_with_the_primary_key_finds_entities_by_what_comes_before(self) -> None:
+        """The number of an employee, which is a text here, only tells those of one age apart."""
+        fields = {**EMPLOYEES.shape.fields, "EmployeeId": Field()}
+        of = replace(EMPLOYEES, key=Key("{Department}", "{EmployeeId}"), shape=replace(EMPLOYEES.shape, fields=fields))
+        index = InterPartitionIndex(Key("age_{Age:03d}", "{EmployeeId}"), name="by age")
+        query = Query("those of an age", {"Age": "="}, rate=1.0, max_staleness=60)
+        assert found(asked(having(index, of=of), query, QueryClass.RANGE, via="by age")) == []
+
     def test_that_is_unique_by_itself_is_sound(self) -> None:
         badge = replace(
             EMPLOYEES, shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Badge": Field("guid")})

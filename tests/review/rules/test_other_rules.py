@@ -237,6 +237,12 @@ class TestParts:
         assert found(sets=[EMPLOYEES], heats=[hot("Employees", peak)]) == []
         assert found(sets=[self.SPREAD], heats=[hot("Others", peak)]) == []
 
+    @pytest.mark.parametrize(("rate", "severity"), [(50.0, Severity.WARNING), (49.9, Severity.NOTE)])
+    def test_that_the_load_does_not_need_cost_requests(self, rate: float, severity: Severity) -> None:
+        query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=rate)
+        findings = found(asked(self.SPREAD, query, requests=3.0), heats=[hot("Employees", 9)])
+        assert [(finding.rule, finding.severity) for finding in findings] == [("needless-spread", severity)]
+
     def test_are_reported_with_their_name(self) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=100)
         says = [found(asked(of, query, requests=11.0))[0].says for of in (self.PERIODS, self.SPREAD)]

@@ -67,11 +67,12 @@ class TestALateAnswer:
     OF = replace(EMPLOYEES, derived=(INDEX,))
     WRITE = Write("hire", "insert", rate=0.00001)
 
-    def test_is_reported_if_the_query_must_not_be_stale(self) -> None:
-        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=0), via="by e-mail")
+    @pytest.mark.parametrize("accepted", [0, 59])
+    def test_is_reported_if_the_query_must_not_lag_as_long_as_after_a_crash(self, accepted: float) -> None:
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=accepted), via="by e-mail")
         assert reported(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
 
-    @pytest.mark.parametrize("accepted", [1, None])
+    @pytest.mark.parametrize("accepted", [60, None])
     def test_is_none_where_it_may_be_or_nothing_is_declared(self, accepted: float | None) -> None:
         read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=accepted), via="by e-mail")
         assert found(read, done(self.OF, self.WRITE)) == []
@@ -114,6 +115,12 @@ class TestContention:
         write = Write("hire", "insert", rate=0.00001, peak=800, writers=2)
         (one,) = found(done(of, write))
         assert (one.rule, one.subject, one.severity) == ("contention", "Employees: count", Severity.SERIOUS)
+
+    def test_on_a_total_of_each_day_is_that_of_the_current_day(self) -> None:
+        totals = Summary(Key("{Department}", "{HiredAt:%Y-%m-%d}"), store=InTable("Totals"), name="count")
+        of = replace(EMPLOYEES, derived=(totals,))
+        (finding,) = found(done(of, Write("hire", "insert", rate=0.00001, peak=800, writers=2)))
+        assert (finding.rule, finding.subject, finding.severity) == ("contention", "Employees: count", Severity.SERIOUS)
 
     def test_on_a_list_is_less_if_it_is_spread(self) -> None:
         write = Write("hire", "insert", rate=0.00001, peak=10_000, writers=2)
@@ -228,11 +235,19 @@ class TestGrowth:
     """Rows of about a KiB."""
 
     @pytest.mark.parametrize(
-        ("growth", "expected"),
-        [(1e8, [Severity.WARNING]), (9.9e7, [])],
+        ("count", "growth", "expected"),
+        [
+            (10**9, 1e8, [Severity.WARNING]),
+            (10**9, 9.9e7, []),
+            (10**8, 2.5e7, [Severity.WARNING]),
+            (10**8 + 1, 2.5e7, []),
+            (10**7, 2.4e7, []),
+        ],
     )
-    def test_without_an_end_is_reported_unless_it_is_declared_so(self, growth: float, expected: list[Severity]) -> None:
-        of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 1, self.FIELDS, growth))
+    def test_without_an_end_is_reported_unless_it_is_declared_so(
+        self, count: int, growth: float, expected: list[Severity]
+    ) -> None:
+        of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", count, self.FIELDS, growth))
         assert [each.severity for each in found(sets=[of])] == expected
         assert found(sets=[replace(of, permanent=True)]) == []
 
