@@ -26,6 +26,7 @@ def name_of(row: Budget) -> str:
 
 
 @pytest.mark.parametrize("row", BUDGETS, ids=name_of)
+@pytest.mark.few(70)
 def test_a_call_costs_what_its_budget_says(row: Budget) -> None:
     with connect() as account:
         assert measured(row, account) == row.cost

@@ -231,6 +231,7 @@ def check_text(result: Result) -> None:
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.few(10)
 def test_a_command_that_reads_prints_printable_text_or_one_json_document_with_one_status(
     module: Any, command: str
 ) -> None:

@@ -61,7 +61,7 @@ class Person:
 @pytest.mark.parametrize(
     "pair", [pytest.param(pair, marks=pytest.mark.nightly if is_combined(pair) else ()) for pair in PAIRS], ids=NAMES
 )
-@pytest.mark.few(33)
+@pytest.mark.few(20)
 async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:
     await live(storage, staff_name, parts_of(pair))
 
@@ -99,7 +99,7 @@ async def test_all_parts_work_together(storage: Any, staff_name: str, home: type
 
 @pytest.mark.nightly_on_azurite
 @pytest.mark.parametrize("home", HOMES, ids=[home.name for home in HOMES])
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 async def test_parts_of_one_partition_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, partition_of(home))
 

@@ -10,8 +10,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from differential.run import Runs
 from differential.service import Service
 
-EXAMPLES = {"tables": 4, "queues": 7, "blobs": 7}
-"""So many are drawn in some three seconds."""
+EXAMPLES = {"tables": 2, "queues": 4, "blobs": 4}
+"""So many are drawn in some two seconds."""
 BOUNDED = settings(
     stateful_step_count=40,
     deadline=None,

@@ -213,6 +213,7 @@ def test_a_program_without_end_is_stopped_and_the_next_one_runs(reader: Reader) 
     assert (reader.run("print('next')", FIRST_RUN), reader.output) == ("done", "next\n")
 
 
+@pytest.mark.nightly
 def test_a_link_shows_a_program_and_runs_it_only_when_the_reader_says_so(
     reader: Reader, site: str, browser: BrowserContext
 ) -> None:
@@ -377,6 +378,7 @@ def test_a_step_that_is_taken_during_another_comes_after_it(playground: Page) ->
     expect(playground.locator("tp-play output")).to_have_text("61 s")
 
 
+@pytest.mark.nightly
 def test_a_link_holds_the_steps_of_the_playground(playground: Page, browser: BrowserContext) -> None:
     playground.get_by_label("Chat").check()
     expect(playground.locator(".tp-form")).to_contain_text("Pattern: ", timeout=FIRST_RUN)

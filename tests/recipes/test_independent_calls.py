@@ -325,7 +325,7 @@ MANY_ORDERS = {"dual_writer.handle"}
 
 
 @pytest.mark.parametrize("site", CASES)
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 def test_the_order_of_independent_calls_makes_no_difference(site: str, pytestconfig: pytest.Config) -> None:
     with observed() as seen:
         if site in MANY_ORDERS and not pytestconfig.getoption("nightly"):

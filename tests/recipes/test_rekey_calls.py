@@ -204,7 +204,7 @@ PHASES = (Phase.COPYING, Phase.CUT_OVER, Phase.COMMITTED)
     ],
 )
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.few(90)
+@pytest.mark.few(45)
 def test_a_call_has_the_outcome_that_an_ordinary_set_has(call: str, phase: Phase, model: bool, indexes: bool) -> None:
     entities, plain = in_phase(phase, model=model, indexes=indexes)
     names = plain.key.fields

@@ -149,7 +149,7 @@ def test_the_lease_assumed_for_a_file_is_the_default_of_a_set() -> None:
 
 
 @each_design
-@pytest.mark.few(18)
+@pytest.mark.few(8)
 def test_the_table_contradicts_no_finding_and_no_declaration(design_path: Path) -> None:
     result, _ = reviewed(design_path)
     check_table(replace(result, consistency=consistency(result.measured, simulate(result.design))))

@@ -529,7 +529,7 @@ def is_in_every_run(number: int, name: str, is_large: int) -> bool:
         for is_large, size in enumerate(("all made", "sampled"))
     ],
 )
-@pytest.mark.few(29)
+@pytest.mark.few(14)
 def test_the_review_says_what_traffic_measures(name: str, is_large: bool) -> None:
     case = CASES[name]
     count = case.sizes[is_large]

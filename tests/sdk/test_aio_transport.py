@@ -96,7 +96,7 @@ async def results_of(kind: type[AioHttpTransport], server: MisbehavingServer, me
 @pytest.mark.parametrize(
     "method", [method if method in EVERY_RUN else pytest.param(method, marks=pytest.mark.nightly) for method in METHODS]
 )
-@pytest.mark.few(55)
+@pytest.mark.few(22)
 async def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavior: str, method: str) -> None:
     with misbehaving_server(BEHAVIORS[behavior]) as one, misbehaving_server(BEHAVIORS[behavior]) as other:
         count = 1 if behavior in PAUSES else 3

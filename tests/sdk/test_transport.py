@@ -141,7 +141,7 @@ def comparable(received: Received) -> Any:
 @pytest.mark.parametrize(
     "method", [method if method in EVERY_RUN else pytest.param(method, marks=pytest.mark.nightly) for method in METHODS]
 )
-@pytest.mark.few(55)
+@pytest.mark.few(22)
 def test_each_behavior_of_a_server_ends_as_with_the_sdks_transport(behavior: str, method: str) -> None:
     # The SDK's transport sends the requests after a cookie
     ours = Transport if behavior == "sets a cookie" else Direct
@@ -169,7 +169,7 @@ CALLS: Final[dict[str, Callable[[TableClient], Any]]] = {
         if behavior not in PAUSES or call in ("get", "insert")
     ],
 )
-@pytest.mark.few(160)
+@pytest.mark.few(60)
 def test_a_call_of_the_sdk_is_retried_as_often_and_ends_the_same(behavior: str, call: str) -> None:
     results: list[Any] = []
     for kind in (Sdk, Quick):

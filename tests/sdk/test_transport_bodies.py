@@ -128,6 +128,7 @@ SIGNATURE: Final = "c2VjcmV0LXNpZ25hdHVyZQ%3D%3D"
 
 
 @pytest.mark.parametrize("behavior", BEHAVIORS)
+@pytest.mark.few(22)
 def test_no_signature_is_logged_or_in_an_error(behavior: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     texts: list[str] = []

@@ -71,6 +71,7 @@ def test_processes_export_and_import(account: Any, tmp_path: Path) -> None:
         (["export", "Staff", "--to", "{folder}", "--workers", "2", "--storage", KEY], "not shown", 2),
     ],
 )
+@pytest.mark.few(3)
 def test_a_wrong_argument_is_rejected(
     account: Any, tmp_path: Path, arguments: list[str], text: str, status: int
 ) -> None:
