@@ -223,7 +223,7 @@ class LimitUse:
     :param now: the current value
     :param then: the value at the end of the declared growth
     :param most: the maximum value
-    :param reached: the years until the maximum is reached; None if it is not reached within the declared growth
+    :param reached: the years until the maximum is exceeded; None if it is not exceeded within the declared growth
     """
 
     limit: str

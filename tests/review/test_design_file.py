@@ -175,6 +175,15 @@ def test_each_pattern_of_sets_is_declared_with_its_settings(lines: str, settings
     assert only(EVENTS.format(lines=lines)).settings == settings
 
 
+@pytest.mark.parametrize("at", ["Added", "Device"])
+def test_the_instant_of_period_tables_is_a_field_with_a_timestamp(at: str) -> None:
+    text = EVENTS.format(lines=f'{KEY}\npattern = "period_tables"\nat = "{at}"')
+    with pytest.raises(BadDesignFile) as caught:
+        read(text)
+    says = f"at = '{at}' is not a field of Events with a timestamp; use one of At"
+    assert caught.value.problems == ((line_of("at = ", text), f'set "Events": {says}'),)
+
+
 def test_a_wide_entity_of_known_properties_says_so() -> None:
     text = EVENTS.format(lines=KEY + '\npattern = "wide_entity"\nfixed = true') + "Value = { type = 'double' }\n"
     assert only(text).settings == {"fixed": True}

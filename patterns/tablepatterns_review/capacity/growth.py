@@ -99,10 +99,10 @@ def _use(limit: str, subject: str, most: float, now: float, then: float | None =
 
 
 def _reached(use: LimitUse, years: float) -> float | None:
-    """Return the number of years until a limit is reached, by linear growth; None if it is not reached."""
-    if use.now >= use.most:
+    """Return the number of years until a limit is exceeded, by linear growth; None if it is not exceeded."""
+    if use.now > use.most:
         return 0.0
-    return None if use.then < use.most else years * (use.most - use.now) / (use.then - use.now)
+    return None if use.then <= use.most else years * (use.most - use.now) / (use.then - use.now)
 
 
 def grown_call(call: Measured, years: float) -> Measured:

@@ -155,6 +155,10 @@ def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[
             yield part.fault(says, "retention", "by")
         if declared_set.permanent:
             yield part.fault("permanent entities have no retention; declare one of the two", "permanent")
+    timestamps = [name for name, field in shape.fields.items() if field.type == "datetime"]
+    if (at := kind.time_field(declared_set)) is not None and at not in timestamps:
+        says = f"at = {at!r} is not a field of {shape.entity} with a timestamp; {meant(at, timestamps)}"
+        yield part.fault(says, "at")
     if declared_set.archive is not None:
         archive = part.below(f"{part.whose}: archive", "archive")
         yield from _of_archive(design, declared_set, declared_set.archive, archive)

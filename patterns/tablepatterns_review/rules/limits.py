@@ -107,7 +107,7 @@ def _words(use: LimitUse) -> dict[str, str]:
     growth = f", and {then} at the end of the growth" if use.then != use.now else ""
     when = ""
     if use.reached is not None:
-        is_exceeded = use.now >= use.most
+        is_exceeded = use.now > use.most
         when = ", which is already exceeded" if is_exceeded else f", exceeded {years_from_now(use.reached)}"
     limited = f"{growth}; the limit is {most}{when}."
     key = use.limit.rpartition(" ")[2]

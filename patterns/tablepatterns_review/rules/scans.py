@@ -225,14 +225,14 @@ def _find_joins(context: RuleContext, one: Measured[Query]) -> Iterator[Finding]
     """Yield a point query that is called once for each result of another query."""
     followed = [many for many in context.queries if _is_followed_by(many, one)]
     # If results of several queries may be followed, which of them is not known
-    if not followed or any(many.returned < _SEVERAL_RESULTS for many in followed) or one.access.rate < _LITTLE:
+    if not followed or any(needed_entities(many) < _SEVERAL_RESULTS for many in followed) or one.access.rate < _LITTLE:
         return
     many = followed[0]
     changes = sum(write.access.rate for write in context.writes_of(one.of))
     updates = f"it changes {often(changes)}, and each change updates the copies"
     words = {
         "query": repr(many.access.name),
-        "returned": number(many.returned),
+        "returned": number(needed_entities(many)),
         "many": many.of.name,
         "rate": often(many.access.rate),
         "calls": often(one.access.rate),
@@ -258,6 +258,6 @@ def _is_followed_by(many: Measured[Query], one: Measured[Query]) -> bool:
         return False
     # Reads that follow a query have its curve, too
     rates = ((many.access.rate, one.access.rate), (many.access.busiest, one.access.busiest))
-    results = [(many.returned * rate, calls) for rate, calls in rates]
+    results = [(needed_entities(many) * rate, calls) for rate, calls in rates]
     near = all(returned / _ABOUT <= calls <= returned * _ABOUT for returned, calls in results)
-    return bool(equal) and named and many.returned > 1 and near
+    return bool(equal) and named and needed_entities(many) > 1 and near
