@@ -132,6 +132,18 @@ def test_who_reads_the_newest_hours_more_often_meets_the_writers() -> None:
     assert found.partitions[0].peak == pytest.approx(10 + 1000 / 1.61, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("by", "peak"), [(("Source",), 1250.0), (("Level",), 2500.0), (("Hour",), 5000.0), (("Hour", "EntryId"), 1250.0)]
+)
+def test_buckets_divide_a_partition_by_the_values_that_choose_them(by: tuple[str, ...], peak: float) -> None:
+    """There are two levels, and one hour in a partition."""
+    fields = {"Hour": Field("datetime", order="rising"), "EntryId": Field("int32"), "Source": Field(distinct=5000)}
+    key = Key("{Hour:%Y-%m-%dT%H}", "{Level}_{Source}_{EntryId:06d}")
+    settings = {"buckets": 4, "by": by}
+    events = declared(key, fields | {"Level": Field(distinct=2)}, pattern="partition_spread", settings=settings)
+    assert write_all(events, Write("log", "insert", rate=2500, peak=5000)).partitions[0].peak == peak
+
+
 def test_buckets_share_what_would_be_one_partition() -> None:
     events = log(BY_HOUR, pattern="partition_spread", settings={"buckets": 4})
     found = write_all(events, Write("log", "insert", rate=2500, peak=5000))

@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns.limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 
-from ..design.distribution import equal_names, skewed_field
+from ..design.distribution import busiest_share, equal_names, names_one, skewed_field
 from ..design.model import DAY, DeclaredSet, Design, Query, Write
 from ..design.writes import archive_set, is_of_archive, moves, rate_of, touched
 from ..kinds import kind_of
@@ -83,13 +83,26 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
 
 def partitions_of(declared_set: DeclaredSet, via: Derived | None = None) -> Partitions:
     key = None if via is None else declared_set.profile(via).table_key
-    buckets = 1 if key is not None else kind_of(declared_set).buckets(declared_set)
+    buckets = 1 if key is not None else _buckets(declared_set)
     inserts = rate_of(declared_set, "insert")
     shape = declared_set.shape
     if not shape.count:
         # A set that is still empty is simulated as after a year
         shape = replace(shape, count=round(shape.net_growth) or round(inserts * DAY))
     return Partitions.of(key or declared_set.key, shape, inserts=inserts, buckets=buckets)
+
+
+def _buckets(declared_set: DeclaredSet) -> int:
+    """Return the number of buckets over which the entities of a partition are spread evenly.
+
+    Those with the same values in the fields that choose the bucket are in the same one.
+    """
+    buckets = kind_of(declared_set).buckets(declared_set)
+    by = cast("Sequence[str]", declared_set.settings.get("by") or ())
+    names = [name for name in by if name not in declared_set.key.partition_fields]
+    if not by or names_one(declared_set.shape, names):
+        return buckets
+    return max(1, min(buckets, int(1 / busiest_share(declared_set.shape, names))))
 
 
 def _read(design: Design, declared_set: DeclaredSet, call: Measured, query: Query) -> Iterator[_Part]:

@@ -156,8 +156,8 @@ def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[
         if declared_set.permanent:
             yield part.fault("permanent entities have no retention; declare one of the two", "permanent")
     timestamps = [name for name, field in shape.fields.items() if field.type == "datetime"]
-    if (at := kind.time_field(declared_set)) is not None and at not in timestamps:
-        says = f"at = {at!r} is not a field of {shape.entity} with a timestamp; {meant(at, timestamps)}"
+    if (name := kind.time_field(declared_set)) is not None and name not in timestamps:
+        says = f"at = {name!r} is not a field of {shape.entity} with a timestamp; {meant(name, timestamps)}"
         yield part.fault(says, "at")
     if declared_set.archive is not None:
         archive = part.below(f"{part.whose}: archive", "archive")

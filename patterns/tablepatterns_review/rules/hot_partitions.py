@@ -85,6 +85,8 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     else:
         rule = "hot-partition"
         better = "Cache what is read most, or store copies in several partitions." if is_read else None
+    if is_spread and partitions_of(declared_set).buckets < kind_of(declared_set).buckets(declared_set):
+        better = "Choose the bucket by all fields of the key (leave out by): those of by have too few values."
     return RULES[rule].finding(severity, declared_set, better=better, pattern=pattern, **words)
 
 

@@ -28,6 +28,8 @@ _LARGE: Final = KIB
 _NEEDLESS: Final = 2**30
 _GIVEN: Final = re.compile(r"phone|mobile|fax|tax|passport|card|licen[cs]e|plate|ssn|account|isbn|barcode|ean", re.I)
 """Names of numeric fields whose values come from outside the program."""
+_CHOSEN: Final = re.compile(r"mail|phone|mobile|handle|user_?name|login|nick|slug|alias|domain|idempot", re.I)
+"""Names of fields whose values persons or clients choose, so that two of them may choose the same."""
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
@@ -142,7 +144,8 @@ def _find_key_problems(declared_set: DeclaredSet, index: Derived, key: Key) -> I
         rest = listed([name for name in declared_set.key.fields if name not in names])
         yield RULES["colliding-index-keys"].finding(Severity.SERIOUS, subject, rest=rest, **words)
     elif index.is_eventual and not declared_set.is_unique(index) and _is_given(declared_set, own_names):
-        yield RULES["index-not-unique"].finding(Severity.WARNING, subject, names=listed(own_names), **words)
+        severity = Severity.WARNING if any(map(_CHOSEN.search, own_names)) else Severity.NOTE
+        yield RULES["index-not-unique"].finding(severity, subject, names=listed(own_names), **words)
 
 
 def _find_changing_keys(context: RuleContext, declared_set: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
@@ -198,7 +201,7 @@ def _find_needless_copies(
         if write.operation == "update" and write.changes and needless.issuperset(write.changes)
     ]
     rate = sum(write.rate for write in updates)
-    if index.is_eventual and rate >= RULES["needless-copies"].figures["changed"]:
+    if rate >= RULES["needless-copies"].figures["changed" if index.is_eventual else "here"]:
         names = [name for name in fields if any(name in write.changes for write in updates)]
         says = (
             f"{index.name!r} copies {listed(names)} of {declared_set.name}, which none of its queries reads, but which "

@@ -32,7 +32,7 @@ _MANY: Final = 1_000
 """Collisions per year."""
 _OF_MANY_SOURCES: Final = 10.0
 """The inserts per second from which it is not one device that writes them, and never twice in a microsecond."""
-_WITH_SLASHES: Final = re.compile(r"(url|uri|path|page|href|link|file_?name|title)s?$", re.IGNORECASE)
+_WITH_SLASHES: Final = re.compile(r"(url|uri|path|page|href|link|title)s?$", re.IGNORECASE)
 _FLAWS: Final = {
     "unpadded": RULES["unpadded-key-field"],
     "both-keys": RULES["field-in-both-keys"],

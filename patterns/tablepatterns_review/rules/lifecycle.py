@@ -11,6 +11,7 @@ from tablepatterns.filters import QueryClass
 
 from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet, Query, Write
 from ..design.writes import inserted_at, is_of_archive
+from ..kinds import kind_of
 from ..plans.sizes import archived_size, primary_sizes, rows_of
 from ..result import Finding, Severity
 from .context import RuleContext
@@ -37,6 +38,7 @@ _SCANS: Final = (QueryClass.PARTITION_SCAN, QueryClass.TABLE_SCAN)
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for declared_set in context.design.sets:
         yield from _find_single_deletes(context, declared_set)
+        yield from _find_long_period(declared_set)
         yield from _find_growth_problems(context, declared_set)
         if declared_set.archive is not None:
             yield from _find_archive_conflict(declared_set, declared_set.archive)
@@ -71,6 +73,16 @@ def _find_single_deletes(context: RuleContext, declared_set: DeclaredSet) -> Ite
     if severity is not None:
         better = None if is_timed else f"Store when each entity was inserted. {RULES['delete-by-entity'].better}"
         yield RULES["delete-by-entity"].finding(severity, declared_set, better=better, deleted=entities(deletes))
+
+
+def _find_long_period(declared_set: DeclaredSet) -> Iterator[Finding]:
+    retention, period = declared_set.retention, kind_of(declared_set).period_days(declared_set)
+    if retention is None or retention.by != "table" or period is None or period <= retention.days:
+        return
+    is_personal = any(field.personal for field in declared_set.shape.fields.values())
+    words = {"days": number(retention.days), "period": number(period), "most": number(retention.days + period)}
+    severity = Severity.WARNING if is_personal else Severity.NOTE
+    yield RULES["long-period"].finding(severity, declared_set, **words)
 
 
 def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Finding]:

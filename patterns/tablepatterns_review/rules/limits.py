@@ -8,13 +8,19 @@ from typing import Final
 
 from tablepatterns.figures import amount, number, often, plural, years_from_now
 from tablepatterns.filters import QueryClass
-from tablepatterns.limits import MAX_CUSTOM_PROPERTIES, MAX_STRING_BYTES, PARTITION_ENTITIES_PER_SECOND
+from tablepatterns.limits import (
+    MAX_CUSTOM_PROPERTIES,
+    MAX_PAGE_ENTITIES,
+    MAX_STRING_BYTES,
+    PARTITION_ENTITIES_PER_SECOND,
+)
 
 from ..capacity.hot_partitions import partitions_of
 from ..design.distribution import busiest_share
 from ..design.model import DeclaredSet, Field, Query
 from ..design.writes import inserted_at
 from ..kinds.recipes import number_of_tables
+from ..plans.estimate import pages
 from ..result import Finding, LimitUse, Measured, Severity
 from .context import RuleContext, is_read_one_by_one, known_of, waste_severity
 from .rule import RULES, Rule, entities
@@ -24,6 +30,7 @@ _FEWEST: Final = 10
 _PROPERTIES: Final = 3
 _FLAG: Final = 4
 _DENSE: Final = 0.25
+_SEVERAL: Final = 4.0
 _MOST_POINTS: Final = 10_000
 """The largest series to suggest as properties; more points are better packed into one property or stored in blobs."""
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
@@ -169,7 +176,9 @@ def _find_many_entities(context: RuleContext, declared_set: DeclaredSet) -> Iter
             access.skip or access.count_only or is_read_one_by_one(query) or waste_severity(query) is not None
         )
         severity = RULES["many-entities"].severity_of(returned * access.busiest)
-        if severity is not None and returned >= _FEWEST and not has_own_rule:
+        # A page is fast; and of many tables, there should be fewer
+        is_long = MAX_PAGE_ENTITIES < returned and query.requests <= _SEVERAL * pages(returned, returned)
+        if severity is not None and is_long and not has_own_rule:
             words = {"returned": entities(returned), "rate": often(access.busiest)}
             read = number(returned * access.busiest)
             yield RULES["many-entities"].finding(severity, query, read=read, **words)

@@ -10,6 +10,7 @@ from typing import Final
 from tablepatterns.figures import number, often, plural
 from tablepatterns.limits import MAX_PAGE_ENTITIES
 
+from ..design.distribution import equal, equal_names
 from ..design.model import Access, DeclaredSet, Field, Query, Write
 from ..design.writes import touched
 from ..plans.planner import mistakes_of
@@ -32,6 +33,7 @@ _CLAIMED: Final = re.compile(r"state|status|available|free|booked|reserved|taken
 _OBSERVED: Final = re.compile(r"last|seen|updated|reported|checked|synced|heartbeat|observed|measured", re.IGNORECASE)
 """Names of the time at which something was observed."""
 _NUMBERS: Final = ("int32", "int64", "double")
+_FOUR_TIMES: Final = 4.0
 _FEW: Final = 10
 """So few entities are counted as fast as a stored count is read."""
 REPLICATED: Final = 900.0
@@ -45,6 +47,7 @@ DELAYED: Final = 60.0
 def find_problems(context: RuleContext) -> Iterator[Finding]:
     for query in context.queries:
         yield from _find_unsupported(query)
+        yield from _find_too_many_results(query)
         yield from _find_stale_read(context, query)
     for write in context.writes:
         yield from _find_lost_update(context, write)
@@ -77,6 +80,16 @@ def _find_unsupported(query: Measured[Query]) -> Iterator[Finding]:
         yield RULES["deep-paging"].finding(
             severity, query, skipped=entities(access.skip), take=number(access.take or 0), **words
         )
+
+
+def _find_too_many_results(query: Measured[Query]) -> Iterator[Finding]:
+    access, shape = query.access, query.of.shape
+    # One field may follow from another, as a city from its street
+    found = [equal(shape, [name], access.skew, [name]) for name in equal_names(access)]
+    there = min(found, default=float(shape.count))
+    if access.filter is None and shape.count and (access.results or 0.0) > max(_FEW, _FOUR_TIMES * there):
+        words = {"results": entities(access.results or 0.0), "there": number(there)}
+        yield RULES["results-mismatch"].finding(Severity.WARNING, query, **words)
 
 
 def _find_lost_update(context: RuleContext, call: Measured[Write]) -> Iterator[Finding]:
@@ -183,7 +196,7 @@ def _find_others(context: RuleContext, write: Measured[Write]) -> Iterator[Findi
         names = listed(common)
         better = f"Store both in one table with {names} as the PartitionKey, so that one transaction changes both."
     yield RULES["together-apart"].finding(
-        Severity.SERIOUS if fresh else Severity.NOTE,
+        Severity.SERIOUS if fresh else Severity.WARNING,
         write,
         better=better,
         pattern="entity_group_transaction" if better else None,

@@ -44,6 +44,7 @@ KINDS = (
     "held_out_19",
     "held_out_20",
     "held_out_21",
+    "held_out_22",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

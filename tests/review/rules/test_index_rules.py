@@ -128,7 +128,8 @@ class TestACopyThatNoQueryReads:
             (("Age",), 10.0, True, ["needless-copies"]),
             (("Age",), 9.9, True, []),
             # In the partition, it takes no further request
-            (("Age",), 10.0, False, []),
+            (("Age",), 100.0, False, ["needless-copies"]),
+            (("Age",), 99.9, False, []),
             # The index changes in any case
             (("Age", "LastName"), 10.0, True, []),
         ],
@@ -197,6 +198,17 @@ class TestAnIndexKey:
         assert reported(found(asked(having(index), query, via="by e-mail"))) == [
             ("index-not-unique", "Employees: by e-mail")
         ]
+
+    @pytest.mark.parametrize(
+        ("name", "severity"), [("Email", Severity.WARNING), ("UserName", Severity.WARNING), ("Isbn", Severity.NOTE)]
+    )
+    def test_of_what_others_issue_is_a_note(self, name: str, severity: Severity) -> None:
+        fields = {**EMPLOYEES.shape.fields, name: Field()}
+        of = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, fields=fields))
+        index = InterPartitionIndex(Key(f"by_{{{name}}}", "row"), name="by it")
+        query = Query("it", {name: "="}, rate=1.0, max_staleness=60)
+        (finding,) = found(asked(having(index, of=of), query, via="by it"))
+        assert (finding.rule, finding.severity) == ("index-not-unique", severity)
 
     def test_that_ends_with_the_primary_key_finds_entities_by_what_comes_before(self) -> None:
         """The number of an employee, which is a text here, only tells those of one age apart."""

@@ -171,12 +171,12 @@ class TestAKeyThatTwoCanHave:
 
 
 class TestTextInAKey:
-    @pytest.mark.parametrize("name", ["Url", "PageUrl", "FilePath", "Link", "filename"])
+    @pytest.mark.parametrize("name", ["Url", "PageUrl", "FilePath", "Link", "title"])
     def test_that_is_an_address_has_what_a_key_may_not_hold(self, name: str) -> None:
         of = made(Key("pages", f"{{{name}}}"), **{name: Field()})
         assert reported(found(sets=[of])) == [("unsafe-key", "Things")]
 
-    @pytest.mark.parametrize("text", ["{Url:escape}", "{Name}", "{Curling}"])
+    @pytest.mark.parametrize("text", ["{Url:escape}", "{Name}", "{FileName}", "{Curling}"])
     def test_that_is_escaped_or_no_address_is_sound(self, text: str) -> None:
         name = text.strip("{}").partition(":")[0]
         assert found(sets=[made(Key("pages", text), **{name: Field()})]) == []

@@ -46,6 +46,14 @@ class TestHowMuchAScanMatters:
 
     def test_is_a_warning_where_all_is_wanted_but_exceeds_an_account(self) -> None:
         assert scanned(10_000, 2.0, returned=10_000) == [Severity.WARNING]
+        assert scanned(1_000, 20.0, returned=1_000) == []
+
+    @pytest.mark.parametrize(("results", "expected"), [(2_001, ["results-mismatch"]), (2_000, [])])
+    def test_is_of_results_that_the_set_can_have(self, results: float, expected: list[str]) -> None:
+        """Each of 40 departments has 500 employees."""
+        query = Query("those hired since", {"Department": "=", "HiredAt": "range"}, results=results, rate=0.001)
+        measured = asked(EMPLOYEES, query, QueryClass.RANGE, examined=500, returned=500)
+        assert [finding.rule for finding in found(measured)] == expected
 
     def test_is_that_of_the_busiest_time(self) -> None:
         query = Query("by age", {"Age": "="}, rate=0.1, peak=10)

@@ -55,8 +55,8 @@ class TestWritesThatMustHappenTogether:
         (one,) = found(done(ORDERS, PLACE), done(stranger, ADD))
         assert one.pattern == "eventual_transaction"
 
-    @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.SERIOUS), (5.0, Severity.NOTE)])
-    def test_are_a_note_if_no_reader_minds(self, fresh: float, severity: Severity) -> None:
+    @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.SERIOUS), (5.0, Severity.WARNING)])
+    def test_are_a_warning_if_readers_may_see_one_without_the_other(self, fresh: float, severity: Severity) -> None:
         read = asked(ORDERS, Query("order", {"Customer": "=", "OrderId": "="}, rate=1, max_staleness=fresh))
         (one,) = found(read, done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
         assert one.severity is severity
@@ -228,6 +228,26 @@ class TestDeletes:
     def test_of_tables_are_right(self) -> None:
         of = replace(EMPLOYEES, retention=Retention(30, "table"), pattern="period_tables")
         assert found(done(of, Write("hire", "insert", rate=1))) == []
+
+
+class TestALongPeriod:
+    FIELDS: ClassVar = {"Id": Field("guid"), "At": Field("datetime", order="rising"), "Name": Field(personal=True)}
+
+    @pytest.mark.parametrize(
+        ("period", "names", "expected"),
+        [
+            ("month", ("Id", "At", "Name"), [Severity.WARNING]),
+            ("month", ("Id", "At"), [Severity.NOTE]),
+            ("week", ("Id", "At", "Name"), []),
+        ],
+    )
+    def test_keeps_personal_data_beyond_its_retention(
+        self, period: str, names: tuple[str, ...], expected: list[Severity]
+    ) -> None:
+        shape = Shape("Visit", 1000, {name: self.FIELDS[name] for name in names})
+        key, settings = Key("{Id:uuid}", "row"), {"period": period, "at": "At"}
+        of = DeclaredSet("Visits", "Visits", key, shape, "period_tables", settings, retention=Retention(7, "table"))
+        assert [finding.severity for finding in found(sets=[of])] == expected
 
 
 class TestGrowth:
