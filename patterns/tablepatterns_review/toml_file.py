@@ -135,6 +135,8 @@ _BOUNDS: Final = {
 
 @dataclass(frozen=True)
 class Problem:
+    """A problem of a file, at a key."""
+
     path: TomlPath
     says: str
 

@@ -26,7 +26,7 @@ from ..design.key_parts import Piece, dates_of, pieces_of_key
 from ..design.model import ArchivePolicy, DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 from ..kinds import kind_of
 from ..kinds.recipes import archive_of, create_sets, number_of_tables, rejection
-from ..toml_file import TomlPath, meant
+from ..toml_file import Problem, TomlPath, meant
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),
@@ -39,32 +39,19 @@ _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Fault:
-    """Two parts of a design that do not fit together.
-
-    :param path: its location, as keys of a design file
-    :param whose: the part that it is about, such as `query "by e-mail"`
-    """
-
-    path: TomlPath
-    whose: str
-    says: str
-
-
-@dataclass(frozen=True)
 class _Part:
-    """A part of a design, by its path and its name in errors."""
+    """A part of a design, by its path and its name in errors, such as `query "by e-mail"`."""
 
     path: TomlPath
     whose: str
 
-    def fault(self, says: str, *below: str | int) -> Fault:
-        return Fault((*self.path, *below), self.whose, says)
+    def fault(self, says: str, *below: str | int) -> Problem:
+        return Problem((*self.path, *below), f"{self.whose}: {says}")
 
     def below(self, whose: str, *below: str | int) -> _Part:
         return _Part((*self.path, *below), whose)
 
-    def out_of_bounds(self, declared: object) -> Iterator[Fault]:
+    def out_of_bounds(self, declared: object) -> Iterator[Problem]:
         """Yield the numbers that are outside the bounds of their field."""
         for name, bounds in _bounds(cast(Hashable, type(declared))).items():
             value = getattr(declared, name)
@@ -79,7 +66,7 @@ class _Part:
             if broken_rules := [rule for rule, is_kept in rules.items() if not is_kept]:
                 yield self.fault(f"{name} = {value}: it must be {broken_rules[0]}", name)
 
-    def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Fault]:
+    def unknown(self, shape: Shape, says: str, name: str, *below: str | int) -> Iterator[Problem]:
         if name not in shape.fields:
             known = meant(name, list(shape.fields), "fields")
             yield self.fault(f"{says} is not a field of {shape.entity}; {known}", *below)
@@ -90,16 +77,17 @@ def check(design: Design) -> None:
     found = list(faults(design))
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
-        raise BadDesign("design", design.name, f"{found[0].whose}: {found[0].says}{more}", "change the declaration")
+        raise BadDesign("design", design.name, f"{found[0].says}{more}", "change the declaration")
 
 
-def faults(design: Design) -> Iterator[Fault]:
+def faults(design: Design) -> Iterator[Problem]:
+    """Yield the parts of a design that do not fit together."""
     faults = list(_of_parts(design))
     # Recipes can only be made of parts that fit
     yield from faults or _of_moves(design)
 
 
-def _of_parts(design: Design) -> Iterator[Fault]:
+def _of_parts(design: Design) -> Iterator[Problem]:
     yield from _Part((), "design").out_of_bounds(design)
     names = [declared_set.name for declared_set in design.sets]
     for number, declared_set in enumerate(design.sets):
@@ -115,7 +103,7 @@ def _of_parts(design: Design) -> Iterator[Fault]:
         yield from _of_set(design, declared_set, part)
 
 
-def _of_moves(design: Design) -> Iterator[Fault]:
+def _of_moves(design: Design) -> Iterator[Problem]:
     """Yield the archives to which entities could not be moved, or not back."""
     if not any(declared_set.archive for declared_set in design.sets):
         return
@@ -123,12 +111,12 @@ def _of_moves(design: Design) -> Iterator[Fault]:
         try:
             recipes = create_sets(design, storage)
         except BadInput as error:
-            yield Fault((), "design", message_of(error))
+            yield _Part((), "design").fault(message_of(error))
             return
         for number, declared_set in enumerate(design.sets):
             if (says := rejection(partial(archive_of, storage, declared_set, recipes))) is not None:
                 key = "container" if declared_set.archive is not None and declared_set.archive.to is None else "to"
-                yield Fault(("set", number, "archive", key), f'set "{declared_set.name}": archive', says)
+                yield _Part(("set", number, "archive"), f'set "{declared_set.name}": archive').fault(says, key)
 
 
 @lru_cache(maxsize=16)
@@ -142,7 +130,7 @@ def _bounds(kind: Hashable) -> Mapping[str, Any]:
     return bounds
 
 
-def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
+def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[Problem]:
     shape, kind = declared_set.shape, kind_of(declared_set)
     yield from _of_table(declared_set, part)
     yield from _of_shape(shape, part)
@@ -178,7 +166,7 @@ def _of_set(design: Design, declared_set: DeclaredSet, part: _Part) -> Iterator[
                 yield from of_access.unknown(shape, f"{key}: {name}", name, key)
 
 
-def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy, part: _Part) -> Iterator[Fault]:
+def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy, part: _Part) -> Iterator[Problem]:
     yield from part.out_of_bounds(policy)
     names = [other_set.name for other_set in design.sets if other_set is not declared_set]
     if (policy.to is None) == (policy.container is None):
@@ -198,14 +186,14 @@ def _of_archive(design: Design, declared_set: DeclaredSet, policy: ArchivePolicy
         yield part.fault(f"{' to '.join([*cycle, cycle[0]])} is a cycle; remove one of the archives", "to")
 
 
-def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
+def _of_table(declared_set: DeclaredSet, part: _Part) -> Iterator[Problem]:
     tables = [derived.table(declared_set.table) for derived in declared_set.derived]
     for number, name in enumerate([declared_set.table, *tables]):
         if (says := rejection(partial(check_table_name, name))) is not None:
             yield part.fault(says, *(("derived", number - 1) if number else ()), "table")
 
 
-def _of_shape(shape: Shape, part: _Part) -> Iterator[Fault]:
+def _of_shape(shape: Shape, part: _Part) -> Iterator[Problem]:
     yield from part.out_of_bounds(shape)
     within = {name: field.within for name, field in shape.fields.items()}
     for name, field in shape.fields.items():
@@ -234,7 +222,7 @@ def _cycle(start: str, following: Mapping[str, str | None]) -> list[str]:
     return chain if here == start else []
 
 
-def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
+def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Problem]:
     shape, key, bucket = declared_set.shape, declared_set.key, str(declared_set.settings.get("bucket", ""))
     for piece in pieces_of_key(key):
         yield from _of_piece(shape, piece, part)
@@ -251,7 +239,7 @@ def _of_keys(declared_set: DeclaredSet, part: _Part) -> Iterator[Fault]:
         yield part.fault(says, "key")
 
 
-def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Iterator[Fault]:
+def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Iterator[Problem]:
     """Yield the dates in one key that rows of another would have to store, which no property can."""
     profile = declared_set.profile(derived)
     if profile.layout is None:
@@ -265,7 +253,7 @@ def _of_dates(declared_set: DeclaredSet, derived: Derived, part: _Part) -> Itera
         yield part.fault(f"{says}; name {name} in its key too, or write it to the primary key with another format")
 
 
-def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Fault]:
+def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Problem]:
     if piece.name is None:
         return
     field = shape.fields.get(piece.name)
@@ -278,7 +266,7 @@ def _of_piece(shape: Shape, piece: Piece, part: _Part) -> Iterator[Fault]:
         yield part.fault(says, "key")
 
 
-def _of_access(access: Query | Write, part: _Part, seen_names: set[str]) -> Iterator[Fault]:
+def _of_access(access: Query | Write, part: _Part, seen_names: set[str]) -> Iterator[Problem]:
     if access.name in seen_names:
         yield part.fault("another access pattern of the set has this name; give each its own", "name")
     seen_names.add(access.name)
@@ -287,7 +275,7 @@ def _of_access(access: Query | Write, part: _Part, seen_names: set[str]) -> Iter
         yield part.fault(f"peak = {access.peak:g}: it is below rate = {access.rate:g}", "peak")
 
 
-def _of_query(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Fault]:
+def _of_query(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Problem]:
     shape = declared_set.shape
     for name, how in query.known.items():
         yield from part.unknown(shape, f"known.{name}", name, "known", name)
@@ -313,7 +301,7 @@ def _of_query(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[
             yield part.fault(f"the filter cannot be sent: {error.message}", "filter")
 
 
-def _of_archived(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Fault]:
+def _of_archived(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterator[Problem]:
     """Yield what an archive cannot answer: it returns one entity by its key."""
     wanted = dict.fromkeys(declared_set.key.fields, "=")
     if declared_set.archive is None:
@@ -324,7 +312,7 @@ def _of_archived(declared_set: DeclaredSet, query: Query, part: _Part) -> Iterat
         yield part.fault(f"{says}; give these with '='{other}", "archived")
 
 
-def _of_write(design: Design, declared_set: DeclaredSet, write: Write, part: _Part) -> Iterator[Fault]:
+def _of_write(design: Design, declared_set: DeclaredSet, write: Write, part: _Part) -> Iterator[Problem]:
     if kind_of(declared_set).points(declared_set) is None:
         for name in write.changes:
             yield from part.unknown(declared_set.shape, f"changes: {name}", name, "changes")

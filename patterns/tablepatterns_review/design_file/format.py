@@ -226,11 +226,8 @@ class LargeTable(StrictTable):
 
 
 def _tag(given: Any) -> str | None:
-    if isinstance(given, dict):
-        # Without a pattern, the error lists those that there are
-        return f"{TAG}{cast('dict[str, object]', given).get('pattern', '')}"
-    pattern = getattr(given, "pattern", None)
-    return None if pattern is None else f"{TAG}{pattern}"
+    # Without a pattern, the error lists those that there are
+    return f"{TAG}{cast('dict[str, object]', given).get('pattern', '')}" if isinstance(given, dict) else None
 
 
 def _derived_tag(given: Any) -> str | None:

@@ -86,7 +86,7 @@ def read_design(given: str | FilePath) -> Design:
     if not sets and not reader.problems:
         reader.problems.append(Problem((), "there is no set; add [[set]] for each set of entities"))
     design = Design(table.name, sets, table.years, tuple(reader.corrections.flaws))
-    problems = reader.problems or [Problem(fault.path, f"{fault.whose}: {fault.says}") for fault in faults(design)]
+    problems = reader.problems or list(faults(design))
     if problems:
         raise file.error(problems)
     return design
@@ -176,9 +176,8 @@ class Corrections:
         return apart
 
     def overlapping(self, subject: str, key: Key, whose: str, other_key: Key) -> None:
-        says = (
-            f"Rows of {subject} can have the same keys as those of {whose}: {key_text(key)} and {key_text(other_key)}."
-        )
+        keys = f"{key_text(key)} and {key_text(other_key)}"
+        says = f"Rows of {subject} can have the same keys as those of {whose}: {keys}."
         better = "Begin the RowKeys of each kind with a prefix of its own, such as 'order_' and 'item_'."
         pieces = (piece for one in (key, other_key) for piece in pieces_of(one.row_template))
         texts = dict.fromkeys(piece.name for piece in pieces if piece.name and piece.width is None)
@@ -425,9 +424,8 @@ def _with_fields(table: tables.SetTable, set_tables: Sequence[tables.SetTable]) 
     source, seen = table, list[str]()
     while not source.fields and source.name not in seen:
         seen.append(source.name)
-        source = next(
-            (set_table for set_table in set_tables if set_table.archive and set_table.archive.to == source.name), source
-        )
+        name = source.name
+        source = next((other for other in set_tables if other.archive and other.archive.to == name), source)
     return replace(table, fields=source.fields)
 
 
