@@ -28,8 +28,11 @@ def rebuilt(derived: DerivedT, **changes: Any) -> DerivedT:
 
 def _argument(derived: Any, name: str) -> Any:
     match name:
-        case "key":
-            return _declared_key(derived)
+        case "key" if isinstance(derived, Summary):
+            # Without the number of a row if a group has several
+            layout = derived.layout
+            row = layout.row_template.rpartition("_{")[0] if derived.spread > 1 else layout.row_template
+            return Key(layout.partition_template, row, max_units=layout.max_units)
         case "include":
             return None if derived.include is None else sorted(derived.include)
         case "sums":
@@ -44,13 +47,3 @@ def _argument(derived: Any, name: str) -> Any:
             return derived.key_list.name
         case _:
             return getattr(derived, name)
-
-
-def _declared_key(derived: Any) -> Key | None:
-    """Return the declared key, without the number of a row if a group has several; None for that of the fields."""
-    if not isinstance(derived, Summary):
-        key: Key | None = derived.key
-        return key
-    layout = derived.layout
-    row = layout.row_template.rpartition("_{")[0] if derived.spread > 1 else layout.row_template
-    return Key(layout.partition_template, row, max_units=layout.max_units)
