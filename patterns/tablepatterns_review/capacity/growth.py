@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from tablepatterns import limits
 from tablepatterns.entity_set.derived import Derived
@@ -22,8 +22,7 @@ from ..result import LimitUse, Measured
 from .hot_partitions import partitions_of
 
 
-@dataclass(frozen=True)
-class Volume:
+class Volume(NamedTuple):
     """Bytes by service."""
 
     tables: float
@@ -41,14 +40,11 @@ def volume_of(declared_set: DeclaredSet, years: float) -> Volume:
     tables, blobs = sizes.row * rows_of(declared_set) * count, sizes.blobs * count
     for derived in declared_set.derived:
         copies = derived_sizes(declared_set, derived)
-        if copies is not None:
-            tables += copies.row * count
-            continue
-        lists = _lists(declared_set, derived, count)
-        if not declared_set.profile(derived).in_table:
-            blobs += lists
+        size = _lists(declared_set, derived, count) if copies is None else copies.row * count
+        if declared_set.profile(derived).in_table:
+            tables += size
         else:
-            tables += lists
+            blobs += size
     if declared_set.archive is not None and declared_set.archive.container is not None:
         # No more are archived than there are
         shape, archived = declared_set.shape, declared_set.shape.moves.archived
@@ -221,8 +217,5 @@ def _of_messages(declared_set: DeclaredSet) -> Iterator[LimitUse]:
 
 
 def _of_account(design: Design) -> Iterator[LimitUse]:
-    now, then = (
-        sum(volume.tables + volume.blobs for volume in (volume_of(part, years) for part in design.sets))
-        for years in (0.0, design.years)
-    )
+    now, then = (sum(sum(volume_of(part, years)) for part in design.sets) for years in (0.0, design.years))
     yield _use("bytes of the account", design.name, limits.ACCOUNT_CAPACITY_BYTES, now, then)

@@ -64,10 +64,9 @@ def loads_of(design: Design, call: Measured) -> Iterator[Load]:
     access, curve = call.access, day_curve(call.rate, call.busiest)
     is_read_of_first = isinstance(access, Query) and access.take is not None
     if isinstance(access, Query):
-        parts = _read(design, call.of, call, access)
+        parts, known = _read(design, call.of, call, access), equal_names(access)
     else:
-        parts = _written(design, call.of, call, access)
-    known = equal_names(access) if isinstance(access, Query) else ()
+        parts, known = _written(design, call.of, call, access), []
     for table, partitions, choice, work in parts:
         if work > 0:
             in_every_bucket = is_read_of_first and choice == "partition"

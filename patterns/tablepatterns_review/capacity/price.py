@@ -53,7 +53,6 @@ def charges_of(call: Measured) -> Mapping[Operation, float]:
 
 PER: Final = 10_000
 """The number of operations that a price is for."""
-_DEFAULT: Final = "prices.toml"
 
 
 class BadPriceTable(BadInput):
@@ -144,7 +143,7 @@ class PriceTable(StrictTable):
     @lru_cache(maxsize=1)
     def default(cls) -> PriceTable:
         """Return the prices of the package; its file says how they were confirmed."""
-        return cls.read(files("tablepatterns").joinpath(_DEFAULT).read_text(encoding="utf-8"))
+        return cls.read(files("tablepatterns").joinpath("prices.toml").read_text(encoding="utf-8"))
 
 
 def bill(design: Design, measured_sets: Iterable[Measured], prices: PriceTable) -> Bill:
@@ -167,7 +166,7 @@ def with_costs(measured_sets: Iterable[Measured], costs: Bill) -> tuple[Measured
 
 
 def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
-    price_of = prices.operations
+    price_of, price = prices.operations, prices.capacity
     for call in calls:
         subject = call.subject
         for operation, transactions in charges_of(grown_call(call, years)).items():
@@ -176,8 +175,8 @@ def _lines(design: Design, calls: Iterable[Measured], prices: PriceTable, years:
                 amount = quantity / PER * price_of[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, amount)
     for part in design.sets:
-        volume, price = volume_of(part, years), prices.capacity
-        for service, size, a_month in (("tables", volume.tables, price.tables), ("blobs", volume.blobs, price.blobs)):
+        tables, blobs = volume_of(part, years)
+        for service, size, a_month in (("tables", tables, price.tables), ("blobs", blobs, price.blobs)):
             if size:
                 quantity = size / prices.bytes_per_gb
                 yield BillLine(part.name, f"GB in {service}", quantity, quantity * a_month)
