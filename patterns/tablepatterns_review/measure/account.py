@@ -122,8 +122,7 @@ def set_up(of: SampleDesign, storage: Storage, *, readable: bool = False) -> Sam
     for declared_set in sorted(design.sets, key=holds_copies):
         name = declared_set.name
         # An entity that cannot be stored is a finding, not the end of the review
-        reason = rejection(partial(sample_sets[name].load, samples[name].stored))
-        if reason is not None:
+        if (reason := rejection(partial(sample_sets[name].load, samples[name].stored))) is not None:
             rejected[name] = reason
     for declared_set in design.sets:
         name = declared_set.name

@@ -163,7 +163,6 @@ def _estimated(sizes: SizedDesign, of: DeclaredSet, access: Query | Write) -> Me
 
 
 def _measured_call(of: DeclaredSet, access: Query | Write, cost: SampleCost, way: Way | None = None) -> Measured:
-    is_implied = isinstance(access, Write) and (is_of_archive(of, access) or is_of_retention(of, access))
     return Measured(
         of=of,
         access=access,
@@ -173,7 +172,7 @@ def _measured_call(of: DeclaredSet, access: Query | Write, cost: SampleCost, way
         follows=cost.follows,
         sample=cost.sample,
         rejected=cost.rejected,
-        is_implied=is_implied,
+        is_implied=isinstance(access, Write) and (is_of_archive(of, access) or is_of_retention(of, access)),
         **cost.took.figures,
     )
 
@@ -259,12 +258,8 @@ def is_of_retention(declared_set: DeclaredSet, access: Query | Write) -> bool:
 def _counted_once(measured_set: Measured, design: Design) -> Measured:
     """Return the cost of a write, without its calls in the transactions of others, which are counted there."""
     name, rate = measured_set.access.name, measured_set.access.rate
-    within = sum(
-        write.rate
-        for declared_set in design.sets
-        for write in declared_set.writes
-        if declared_set.name != measured_set.of.name and name in write.atomic_with
-    )
+    others = (write for of in design.sets if of.name != measured_set.of.name for write in of.writes)
+    within = sum(write.rate for write in others if name in write.atomic_with)
     if isinstance(measured_set.access, Query) or not within or not rate:
         return measured_set
     return replace(measured_set, share=max(0.0, 1 - within / rate))
@@ -274,11 +269,10 @@ def _scaled(
     declared: SizedDesign, sample: SizedDesign, of: DeclaredSet, access: Query | Write, cost: SampleCost
 ) -> Measured:
     """Return what a call takes with the declared number of entities, from its cost with a sample."""
-    call = _measured_call(of, access, cost)
     if isinstance(access, Write):
-        return _scaled_write(declared, call, of, access, cost)
+        return _scaled_write(declared, of, access, cost)
     if access.archived:
-        return call
+        return _measured_call(of, access, cost)
     way = best_way(of, access)
     of_sample = replace(way, query=scaled_results(access, of.shape, sample.shapes[of.name]))
     likely, expected = sample.estimate(of, of_sample), declared.estimate(of, way)
@@ -287,16 +281,15 @@ def _scaled(
         here = equal(sample.shapes[of.name], way.key_fields, access.skew, way.key_fields)
         figures = replace(figures, bytes_out=figures.bytes_out + _longer(declared, of, way.via, here))
     return replace(
-        call,
-        how=way.call,
-        via=None if way.via is None else way.via.name,
+        _measured_call(of, access, cost, way),
         query_class=class_of(way, cost.took),
         matching=found_by(of.shape, access) if way.client_fields else None,
         **{**figures.figures, **({} if cost.took.partitions else {"partitions": expected.partitions})},
     )
 
 
-def _scaled_write(declared: SizedDesign, call: Measured, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
+def _scaled_write(declared: SizedDesign, of: DeclaredSet, write: Write, cost: SampleCost) -> Measured:
+    call = _measured_call(of, write, cost)
     if _drops_tables(of, write):
         return replace(call, how="drop_expired()")
     others = atomic_writes(declared.design, of, write)
@@ -309,9 +302,8 @@ def _scaled_write(declared: SizedDesign, call: Measured, of: DeclaredSet, write:
 
 def _drops_tables(declared_set: DeclaredSet, write: Write) -> bool:
     """Whether a write drops the tables of expired periods, instead of deleting entities."""
-    if is_of_archive(declared_set, write) or not is_of_retention(declared_set, write):
-        return False
-    return declared_set.retention is not None and declared_set.retention.by == "table"
+    is_expiry = is_of_retention(declared_set, write) and not is_of_archive(declared_set, write)
+    return is_expiry and declared_set.retention is not None and declared_set.retention.by == "table"
 
 
 def _longer(declared: SizedDesign, of: DeclaredSet, via: Derived, here: float) -> float:
@@ -377,9 +369,7 @@ def run_calls(
 def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty: float) -> SampleCost:
     size, rejected = len(stand.samples[declared_set.name].stored), stand.rejected.get(declared_set.name)
     if query.archived:
-        archive = stand.archives[declared_set.name]
-        key = stand.kept[declared_set.name].key_of(archived_entity(stand, declared_set))
-        took, reason = metered(stand.storage, partial(rejection, partial(archive.get, key)))
+        took, reason = metered(stand.storage, partial(rejection, read_of_archive(stand, declared_set)))
         return SampleCost(took, rejected or reason, True, size)
     way = best_way(declared_set, query)
     weighted_costs: list[tuple[CallCost, float]] = []
@@ -392,9 +382,10 @@ def _asked(stand: SampleAccount, declared_set: DeclaredSet, query: Query, empty:
     return SampleCost(mean(weighted_costs), rejected, way.is_eventual, size, empty)
 
 
-def archived_entity(stand: SampleAccount, declared_set: DeclaredSet) -> Mapping[str, Any]:
-    """Return the sample entity of a set that is in its archive, for queries of the archive."""
-    return stand.samples[declared_set.name].spare[-1]
+def read_of_archive(stand: SampleAccount, declared_set: DeclaredSet) -> Callable[[], object]:
+    """Return the call that reads the sample entity of a set that is in its archive."""
+    key = stand.kept[declared_set.name].key_of(stand.samples[declared_set.name].spare[-1])
+    return partial(stand.archives[declared_set.name].get, key)
 
 
 def sample_questions(stand: SampleAccount, declared_set: DeclaredSet, way: Way, most: int) -> list[tuple[int, float]]:

@@ -119,9 +119,8 @@ class Part:
         names = write.changes or [name for name in fields if name not in declared_set.key.fields]
         # Another reference may not exist
         fixed = referring_fields(declared_set)
-        return cls(
-            declared_set, sample_set, write, fields, source.other(fields, [name for name in names if name not in fixed])
-        )
+        changes = source.other(fields, [name for name in names if name not in fixed])
+        return cls(declared_set, sample_set, write, fields, changes)
 
     @property
     def moves(self) -> bool:

@@ -61,16 +61,14 @@ def consistency(measured: Iterable[Measured], simulation: Simulation) -> tuple[C
 
 
 def _writes(simulation: Simulation, families: Mapping[int, RowFamily]) -> Iterator[_SimulatedWrite]:
+    sets = [walk.of for walk in simulation.walkthroughs]
     for walk in simulation.walkthroughs:
         if not isinstance(walk.access, Write):
             continue
-        last: dict[RowFamily, int] = {}
         commit: int | None = None
         in_blobs = [(walk.of.name, derived.name) for derived, profile in walk.of.profiles() if not profile.in_table]
         # Maybe no entity of the sample refers to the one that is written
-        last |= dict.fromkeys(
-            _copied_to(walk.of, walk.access, [other.of for other in simulation.walkthroughs]), len(walk.steps)
-        )
+        last = dict.fromkeys(_copied_to(walk.of, walk.access, sets), len(walk.steps))
         for at, step in enumerate(walk.steps):
             written = [families[row] for row in step.written]
             if step.service == "blob" and not step.request.startswith("Get"):
@@ -121,9 +119,8 @@ def _sees(write: _SimulatedWrite, family: RowFamily) -> str:
         name = write.walk.access.name
         moves = f"an entity in its old and its new place, while {name!r} moves it"
         return moves if family[0] == of.name else f"an entity without its part of {name!r}"
-    profiles = {via.name: profile for via, profile in of.profiles()}
-    profile = profiles.get(derived)
-    return _SEES["copies"] if profile is None else _SEES[profile.called]
+    called = next((profile.called for via, profile in of.profiles() if via.name == derived), "copies")
+    return _SEES[called]
 
 
 def _of_write(walk: Walkthrough, write: _SimulatedWrite | None) -> Iterator[Consistency]:

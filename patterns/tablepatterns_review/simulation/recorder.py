@@ -54,13 +54,11 @@ class Contents:
 
     def written_since(self, before: Contents) -> list[RowKeys]:
         """Return the rows that were inserted, updated or deleted, also those with the same properties as before."""
-        keys = dict.fromkeys([*before.stamps, *self.stamps])
-        return [key for key in keys if before.stamps.get(key) != self.stamps.get(key)]
+        return [key for key in {**before.stamps, **self.stamps} if before.stamps.get(key) != self.stamps.get(key)]
 
     def changed_since(self, before: Contents) -> list[RowKeys]:
         """Return the rows that were inserted, deleted or have different properties than before."""
-        keys = dict.fromkeys([*before.rows, *self.rows])
-        return [key for key in keys if before.rows.get(key) != self.rows.get(key)]
+        return [key for key in {**before.rows, **self.rows} if before.rows.get(key) != self.rows.get(key)]
 
 
 def _settled(properties: Mapping[str, Any]) -> dict[str, str]:
@@ -131,16 +129,8 @@ class Recorder(EngineTransport):
         after, saved = (self.sent[-1].after, self.sent[-1].saved) if self.sent else (self._start, None)
         if request.method != "GET" or record.service != "table":
             after, saved = contents_of(self._engine), None if self._save is None else self._save()
-        self.sent.append(
-            Sent(
-                sent,
-                record,
-                tuple(keys for keys, _ in examined),
-                tuple(keys for keys, matches in examined if matches),
-                after,
-                saved,
-            )
-        )
+        returned = tuple(keys for keys, matches in examined if matches)
+        self.sent.append(Sent(sent, record, tuple(keys for keys, _ in examined), returned, after, saved))
         return response
 
 

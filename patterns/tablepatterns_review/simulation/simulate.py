@@ -27,11 +27,11 @@ from ..kinds.periods import Periods
 from ..kinds.recipes import rejection
 from ..measure.account import SampleAccount, SampleDesign, sample_design, set_up
 from ..measure.measure import (
-    archived_entity,
     atomic_writes,
     independent,
     is_of_retention,
     parts_of,
+    read_of_archive,
     sample_questions,
     with_implied_writes,
 )
@@ -92,13 +92,9 @@ def simulate(design: Design) -> Simulation:
     for sent in (sent for call in recorded for sent in call.sent):
         rows = {**sent.after.rows, **rows}
     tables = stored_tables(design, sample_sets, rows, stored)
-    keys = [(table.name, row.partition, row.key) for table in tables for row in table.rows]
-    numbers = {row_keys: number for number, row_keys in enumerate(keys)}
-    return Simulation(
-        {declared_set.name: counts[declared_set.name] for declared_set in design.sets},
-        tables,
-        tuple(_walkthrough(call, numbers) for call in recorded),
-    )
+    numbers = {(table.name, row.partition, row.key): row.number for table in tables for row in table.rows}
+    entities = {declared_set.name: counts[declared_set.name] for declared_set in design.sets}
+    return Simulation(entities, tables, tuple(_walkthrough(call, numbers) for call in recorded))
 
 
 def _with_large_partitions(declared_set: DeclaredSet) -> DeclaredSet:
@@ -136,20 +132,17 @@ class _Simulator:
         if not created:
             return False
         self._restore()
-        engine = self._engine
-        make: Mapping[str, Callable[[str], object]] = {
-            "table": engine.tables.create,
-            "queue": engine.queues.create,
-            "blob": engine.blobs.containers.create,
+        tables, queues, containers = self._engine.tables, self._engine.queues, self._engine.blobs.containers
+        stores: Mapping[str, tuple[Callable[[str], object], set[str]]] = {
+            "table": (tables.create, {name.lower() for name in tables.names()[0]}),
+            "queue": (queues.create, {queue.name for queue in queues.page()[0]}),
+            "blob": (containers.create, {container.name for container in containers.page()[0]}),
         }
-        present = {("table", name.lower()) for name in engine.tables.names()[0]}
-        present |= {("queue", queue.name) for queue in engine.queues.page()[0]}
-        present |= {("blob", container.name) for container in engine.blobs.containers.page()[0]}
-        new = [(service, name) for service, name in sorted(created) if (service, name.lower()) not in present]
+        new = [(service, name) for service, name in sorted(created) if name.lower() not in stores[service][1]]
         for service, name in new:
-            make[service](name)
+            stores[service][0](name)
         if new:
-            self._start, self.before = self._snapshots.save(), contents_of(engine)
+            self._start, self.before = self._snapshots.save(), contents_of(self._engine)
         return bool(new)
 
     def _restore(self, to: Saved | None = None) -> None:
@@ -177,10 +170,9 @@ class _Simulator:
         return partial(execute, self._storage, parts), parts
 
     def _question(self, declared_set: DeclaredSet, query: Query) -> Callable[[], object]:
-        if query.archived:
-            archive, sample_set = self.stand.archives[declared_set.name], self.stand.kept[declared_set.name]
-            return partial(archive.get, sample_set.key_of(archived_entity(self.stand, declared_set)))
         stand, shape = self.stand, self.stand.made.shapes[declared_set.name]
+        if query.archived:
+            return read_of_archive(stand, declared_set)
         way = best_way(declared_set, query)
         number, _ = sample_questions(stand, declared_set, way, 1)[0]
         way = replace(way, query=scaled_results(query, declared_set.shape, shape))
@@ -251,9 +243,8 @@ def _state_after_crash(before: Contents, remaining_contents: Contents, contents:
 
 
 def _state_after_recovery(before: Contents, remaining_contents: Contents, contents: Contents) -> str:
-    different = sum(
-        not remaining_contents.has_same(keys, contents) for keys in remaining_contents.changed_since(contents)
-    )
+    changed_rows = remaining_contents.changed_since(contents)
+    different = sum(not remaining_contents.has_same(keys, contents) for keys in changed_rows)
     if not different:
         sentence = COMPLETED
     elif not remaining_contents.changed_since(before):
@@ -323,9 +314,7 @@ def stored_tables(
     stored: Collection[RowKeys],
 ) -> tuple[StoredTable, ...]:
     """Return tables with their rows in key order; `rows` also has those that only a write inserts."""
-    families = [
-        family for declared_set in design.sets for family in _families(declared_set, sample_sets[declared_set.name])
-    ]
+    families = [family for of in design.sets for family in _families(of, sample_sets[of.name])]
     order = sorted(rows, key=lambda keys: (keys[0], ordinal(keys[1]), ordinal(keys[2])))
     by_table: dict[str, list[StoredRow]] = {}
     for number, keys in enumerate(order):
