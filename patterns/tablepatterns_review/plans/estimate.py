@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from tablepatterns.entity_set.derived import RowProfile
-from tablepatterns.filters import Comparison, Filter, QueryClass, classify, parse, point_keys
+from tablepatterns.filters import Filter, QueryClass, classify, parse, point_keys
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 
 from ..design.distribution import (
@@ -26,7 +26,7 @@ from ..design.distribution import (
 from ..design.key_parts import pieces_of
 from ..design.model import DeclaredSet, Design, Query, Shape
 from ..kinds import kind_of
-from .planner import Way, mistakes_of, names_period, terms_of
+from .planner import Way, compared_names, mistakes_of, names_period, terms_of
 
 _NEVER: Final = ("eq", "gt", "ge")
 """The operators that are never true for values of another type."""
@@ -146,7 +146,7 @@ class SizedDesign:
         rows, partitions = self.rows(declared_set.table), self.partitions(declared_set)
         if worst is not QueryClass.TABLE_SCAN:
             rows, partitions = self.partition(declared_set, query), 1.0
-        elif "PartitionKey" in _names(expression, _RANGES):
+        elif "PartitionKey" in compared_names(expression, _RANGES):
             share = max(RANGE_SHARE, 1 / partitions)
             rows, partitions = rows * share, partitions * share
         rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
@@ -164,14 +164,14 @@ class SizedDesign:
             return 0.0
         if query.results is not None:
             return min(rows, query.results)
-        shape, equal_names = self.shapes[declared_set.name], _names(expression, frozenset({"eq"}))
+        shape, equal_names = self.shapes[declared_set.name], compared_names(expression, frozenset({"eq"}))
         equals = [name for name in equal_names if name in shape.fields and name not in declared_set.key.fields]
         partition = declared_set.key.partition_fields if "PartitionKey" in equal_names else ()
         if "RowKey" in equal_names and not partition:
             equals += declared_set.key.row_fields
         equals += partition
         share = equal(shape, equals, query.skew, equals) / max(1.0, equal(shape, partition, query.skew, equals))
-        ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
+        ranged = set(compared_names(expression, _RANGES)) - {"PartitionKey"}
         if "PartitionKey" in equal_names:
             # The bounds of the RowKey are counted in the rows read
             ranged.discard("RowKey")
@@ -230,17 +230,12 @@ class SizedDesign:
     def _tables_in(self, declared_set: DeclaredSet, query: Query, take: int | None) -> float:
         """Return how many period tables are read: those of the span, or as many as the requested entities are in."""
         at = kind_of(declared_set).time_field(declared_set)
-        how = None if at is None else query.known.get(at)
         if at is None or names_period(declared_set, query):
             return 1.0
         tables = self.tables[declared_set.name]
-        if how is not None:
+        if at in query.known:
             return max(1.0, range_share(self.shapes[declared_set.name], query) * tables)
         if take is None:
             return float(tables)
         total = max(1.0, found_by(self.shapes[declared_set.name], query))
         return max(1.0, min(float(tables), take * tables / total))
-
-
-def _names(expression: Filter, operators: Collection[str]) -> list[str]:
-    return [term.name for term in terms_of(expression) if isinstance(term, Comparison) and term.operator in operators]

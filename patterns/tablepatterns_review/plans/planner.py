@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -258,6 +258,10 @@ def names_period(declared_set: DeclaredSet, query: Query) -> bool:
 
 def terms_of(expression: Filter) -> Sequence[Filter]:
     return expression.terms if isinstance(expression, And) else (expression,)
+
+
+def compared_names(expression: Filter, operators: Collection[str]) -> list[str]:
+    return [term.name for term in terms_of(expression) if isinstance(term, Comparison) and term.operator in operators]
 
 
 # ------------------------------------------------------------------ calls that the set can answer now

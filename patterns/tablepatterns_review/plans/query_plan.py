@@ -13,7 +13,6 @@ from tablepatterns.errors import BadFilter
 from tablepatterns.figures import count, counted
 from tablepatterns.filters import (
     And,
-    Comparison,
     Explanation,
     Filter,
     Interval,
@@ -26,7 +25,7 @@ from tablepatterns.filters import (
 )
 from tablepatterns.limits import MAX_PAGE_ENTITIES
 
-from .planner import terms_of
+from .planner import compared_names, terms_of
 
 _STYLES: Final = {
     QueryClass.POINT: "green",
@@ -245,17 +244,12 @@ def _patterns(expression: Filter, explanation: Explanation) -> list[Better]:
     compared = [term for term in comparisons(expression) if term.name in names and term.operator != "ne"]
     if not compared:
         return [Better("no index helps with 'ne': add an index by what you do look for", None)]
-    equal = [
-        term.name
-        for term in terms_of(expression)
-        if isinstance(term, Comparison) and term.operator == "eq" and term.name in names
-    ]
+    equal = [name for name in compared_names(expression, ("eq",)) if name in names]
     every = [*equal, *(term.name for term in compared)]
     chosen = next((name for name in every if name != _SET_BY_SERVICE), every[0])
     is_local = explanation.bounds.partition is not None
-    place, where = (
-        ("intra", "the partition") if is_local else ("inter", "other partitions; it is eventually consistent")
-    )
+    place = "intra" if is_local else "inter"
+    where = "the partition" if is_local else "other partitions; it is eventually consistent"
     words = f"add an index by {chosen} in {where}"
     index = Better(words, QueryClass.RANGE, pattern=f"{place}-partition secondary index pattern")
     if chosen not in equal or any(term.kind is not str for term in compared if term.name == chosen):

@@ -186,9 +186,8 @@ def _value_sizes(declared_set: DeclaredSet, name: str, field: Field) -> tuple[fl
     """Return the size of a value in the row and in a blob, and its maximum size in the row."""
     usual, most = value_bytes(field), value_bytes(field, largest=True)
     blob, is_text = 0, field.type == "string"
-    address = (
-        len(declared_set.table) + len(name) + sum(key_units(declared_set.key, declared_set.shape.fields, largest=True))
-    )
+    key_size = sum(key_units(declared_set.key, declared_set.shape.fields, largest=True))
+    address = len(declared_set.table) + len(name) + key_size
     for mapping in sorted(declared_set.mappings, key=lambda mapping: mapping.order):
         if name in mapping.fields:
             usual, blob = _mapped(mapping, usual, is_text, address)
