@@ -331,9 +331,8 @@ def _inner(kind: Any, step: str | int) -> Any:
     if isinstance(step, int):
         return bare(arguments[0])
     if step.startswith(TAG):
-        return next(
-            get_args(argument)[0] for argument in arguments if getattr(get_args(argument)[-1], "tag", None) == step
-        )
+        members = map(get_args, arguments)
+        return next(member[0] for member in members if getattr(member[-1], "tag", None) == step)
     return bare(arguments[-1])
 
 

@@ -142,21 +142,17 @@ class Periods(SampleSet):
         if isinstance(at, date):
             inner = self.tables.of(at)
             return call_entity_set(inner, self._within(ask, inner), self)
-        low, high = _span(at)
+        ends = (at.low, at.high) if isinstance(at, Between) else (None, None)
+        low, high = (end if isinstance(end, date) else None for end in ends)
         if ask.way == "range" and ask.via is None:
             arguments = {name: value for name, value in ask.given.items() if name != self.tables.at}
-            oldest = low or self._oldest()
-            entities = self.tables.range(
-                oldest, high, arguments, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
-            )
+            options: dict[str, Any] = {"where": ask.where, "allow": QueryClass.TABLE_SCAN, "select": ask.select}
+            entities = self.tables.range(low or self._oldest(), high, arguments, **options)
             return sum(1 for _ in islice(entities, ask.take))
         if ask.way == "get":
             return int(self.tables.search(ask.given) is not None)
-        starts = self.tables.periods(low, high)
-        return sum(
-            call_entity_set(entity_set, self._within(ask, entity_set), self)
-            for entity_set in map(self.tables.of, starts)
-        )
+        inner_sets = map(self.tables.of, self.tables.periods(low, high))
+        return sum(call_entity_set(inner, self._within(ask, inner), self) for inner in inner_sets)
 
     def _oldest(self) -> date:
         start = next(iter(self.tables.periods()), self.storage.now())
@@ -188,10 +184,3 @@ class Periods(SampleSet):
 
     def delete(self, fields: Mapping[str, Any]) -> None:
         self.tables.of(fields).delete(self.key_of(fields), force=True)
-
-
-def _span(at: object) -> tuple[date | None, date | None]:
-    if not isinstance(at, Between):
-        return None, None
-    low, high = (end if isinstance(end, date) else None for end in (at.low, at.high))
-    return low, high
