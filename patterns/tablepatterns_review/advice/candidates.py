@@ -71,20 +71,16 @@ def candidates(context: RuleContext, finding: Finding) -> Iterator[Change]:
 
 
 def _missing_index(target: Target) -> Iterator[Change]:
-    if target.asked is not None:
-        for way in ways(target.declared, target.asked.access):
-            if way.declare is not None:
-                index = way.declare
-                where = "in other partitions" if index.is_eventual else "in the partition"
-                own = [name for name in index.key.fields if name not in target.declared.key.fields]
-                # In the partition, a second row with the same key is rejected
-                is_unique = (
-                    index.is_unique if isinstance(index, InterPartitionIndex) else not is_shared(target.declared, own)
-                )
-                unique = "unique " if is_unique else ""
-                says = f"add the {unique}index {index.name!r} {where}, {key_text(index.key)}"
-                yield changes.put_derived(target.declared, index, says)
-                yield from _without_changing(target, index, says)
+    declared_set, query = target.declared, target.asked
+    answers = ways(declared_set, query.access) if query is not None else ()
+    for index in (way.declare for way in answers if way.declare is not None):
+        where = "in other partitions" if index.is_eventual else "in the partition"
+        own = [name for name in index.key.fields if name not in declared_set.key.fields]
+        # In the partition, a second row with the same key is rejected
+        is_unique = index.is_unique if isinstance(index, InterPartitionIndex) else not is_shared(declared_set, own)
+        says = f"add the {'unique ' if is_unique else ''}index {index.name!r} {where}, {key_text(index.key)}"
+        yield changes.put_derived(declared_set, index, says)
+        yield from _without_changing(target, index, says)
 
 
 def _without_changing(target: Target, index: IntraPartitionIndex | InterPartitionIndex, says: str) -> Iterator[Change]:
@@ -326,9 +322,8 @@ def _list_elsewhere(target: Target) -> Iterator[Change]:
 def _rows_spread(target: Target, old: IndexEntity | Summary, key: Key) -> Change:
     """Return the change that spreads each list or total over rows, in a table of their own."""
     declared_set, placement = target.declared, old.placement
-    rows = rows_for(
-        changes_of_busiest_row(declared_set, old, [write.access for write in target.context.writes_of(declared_set)])
-    )
+    writes = [write.access for write in target.context.writes_of(declared_set)]
+    rows = rows_for(changes_of_busiest_row(declared_set, old, writes))
     words = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", old.name))
     where = (placement.name if isinstance(placement, InTable) else None) or f"{declared_set.table}{words}"[:_TABLE_NAME]
     # In tables for periods, the rows stay with the entities, so that they are dropped with them
@@ -411,12 +406,10 @@ def _in_one_table(target: Target) -> Iterator[Change]:
 
 
 def _keys_in(design: Design, table: str) -> list[Key]:
-    keys = [declared_set.key for declared_set in design.sets if declared_set.table.lower() == table.lower()]
-    for declared_set in design.sets:
-        for derived, profile in declared_set.profiles():
-            if profile.table_key is not None and derived.table(declared_set.table).lower() == table.lower():
-                keys.append(profile.table_key)
-    return keys
+    stored = [(of.table, of.key) for of in design.sets]
+    for of in design.sets:
+        stored += [(via.table(of.table), profile.table_key) for via, profile in of.profiles() if profile.table_key]
+    return [key for name, key in stored if name.lower() == table.lower()]
 
 
 def _fewer_parts(target: Target) -> Iterator[Change]:

@@ -44,10 +44,7 @@ class Change:
     mapping: tuple[PropertyMapping, Values] | None = None
 
     def applied(self, design: Design) -> Design:
-        sets = tuple(
-            self._changed(declared_set) if declared_set.name == self.set else declared_set
-            for declared_set in design.sets
-        )
+        sets = tuple(self._changed(of) if of.name == self.set else of for of in design.sets)
         flaws = tuple(flaw for flaw in design.flaws if flaw.subject != self.corrects)
         return replace(design, sets=sets, flaws=flaws)
 

@@ -67,15 +67,13 @@ def _write_array(table: Any, name: str, items: list[Any]) -> None:
         table.remove(name)
     if items:
         array: Any = tomlkit.aot()
-        for item in items:
-            array.append(item)
+        array.extend(items)
         table[name] = array
 
 
 def _new_table(values: Mapping[str, Any]) -> Any:
     table: Any = tomlkit.table()
-    for name, value in values.items():
-        table[name] = _inline(value)
+    table.update({name: _inline(value) for name, value in values.items()})
     table.add(tomlkit.nl())
     return table
 
@@ -93,13 +91,12 @@ def _inline(value: Any) -> Any:
         case InTable():
             return "table"
         case Key():
-            value = {"partition": value.partition_template, "row": value.row_template}
+            return _inline({"partition": value.partition_template, "row": value.row_template})
         case InBlobs():
-            value = {"container": value.container}
-        case _ if not isinstance(value, Mapping):
-            return value
+            return _inline({"container": value.container})
+        case Mapping():
+            table: Any = tomlkit.inline_table()
+            table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
+            return table
         case _:
-            pass
-    table: Any = tomlkit.inline_table()
-    table.update({name: _inline(item) for name, item in cast("Mapping[str, Any]", value).items()})
-    return table
+            return value

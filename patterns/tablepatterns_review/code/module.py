@@ -41,17 +41,11 @@ _OWN: Final = ("Sets", "declare", "design", "sets", "storage", "key", "account",
 
 def _has_model(declared_set: DeclaredSet) -> bool:
     """Whether a dataclass with these fields can be the model of a set: keys name the fields of the class."""
-    names = declared_set.shape.fields
-    if not kind_of(declared_set).groups_writes or not set(declared_set.key.fields).issubset(names):
+    names, reserved = set(declared_set.shape.fields), {*keyword.kwlist, *_TYPES.values()}
+    read_names = set(declared_set.key.fields).union(*(derived.reads for derived in declared_set.derived))
+    if not kind_of(declared_set).groups_writes or not read_names <= names or not names.isdisjoint(reserved):
         return False
-    return all(
-        name.isascii()
-        and name.isidentifier()
-        and not keyword.iskeyword(name)
-        and not name.startswith("_")
-        and name not in _TYPES.values()
-        for name in names
-    ) and all(set(derived.reads).issubset(names) for derived in declared_set.derived)
+    return all(name.isascii() and name.isidentifier() and not name.startswith("_") for name in names)
 
 
 def _models(sets: Iterable[DeclaredSet], names: Names) -> dict[str, str]:

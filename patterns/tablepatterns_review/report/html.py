@@ -159,8 +159,7 @@ def _call_of(finding: Finding, reviewed: Reviewed) -> int | None:
     """Return the number of the access pattern that a finding is about, if the page shows it."""
     if not reviewed.simulation or finding.about not in ("query", "write"):
         return None
-    subjects = [call.subject for call in reviewed.measured]
-    return subjects.index(finding.subject) if finding.subject in subjects else None
+    return next((number for number, call in enumerate(reviewed.measured) if call.subject == finding.subject), None)
 
 
 @dataclass(frozen=True)

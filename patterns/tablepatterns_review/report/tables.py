@@ -146,9 +146,7 @@ def _keys(reviewed: Reviewed) -> Sheet:
 
 def _accesses(reviewed: Reviewed) -> Sheet:
     calls, scanned = reviewed.measured, scans(reviewed)
-    scanning = (
-        "none of them scans" if not scanned else f"{number(scanned)} of them {'scans' if scanned == 1 else 'scan'}"
-    )
+    scanning = f"{number(scanned) if scanned else 'none'} of them {'scan' if scanned > 1 else 'scans'}"
     samples = [call.sample for call in calls if call.sample < call.of.shape.count]
     notes = [
         "Figures are for one call, on average. Billed: storage transactions, including those of workers; table "
@@ -250,8 +248,7 @@ def _consistency(reviewed: Reviewed) -> Sheet:
         row(
             name_of(entry),
             entry.sees,
-            "" if entry.seconds is None else f"{number(entry.seconds)} s",
-            "" if entry.seconds_after_crash is None else f"{number(entry.seconds_after_crash)} s",
+            *("" if time is None else f"{number(time)} s" for time in (entry.seconds, entry.seconds_after_crash)),
             entry.without_worker,
         )
         for entry in reviewed.consistency
@@ -327,9 +324,7 @@ def comparison(before: Reviewed, after: Reviewed) -> tuple[Sheet, ...]:
 
 
 def _compared_calls(before: Reviewed, after: Reviewed) -> Sheet:
-    old, new = (
-        {_identity(measured_set): measured_set for measured_set in reviewed.measured} for reviewed in (before, after)
-    )
+    old, new = ({_identity(call): call for call in reviewed.measured} for reviewed in (before, after))
     keys = [*old, *(key for key in new if key not in old)]
     return Sheet(
         "access-patterns",
@@ -350,8 +345,7 @@ def _identity(measured_set: Measured) -> tuple[str, str, bool]:
 
 def _compared_call(old: Measured | None, new: Measured | None) -> tuple[Cell, ...]:
     names = [name_of(call) for call in (old, new) if call is not None]
-    figures = (_figures_of(old), _figures_of(new))
-    return row(_pair(names[0], names[-1]), *map(_pair, *figures))
+    return row(_pair(names[0], names[-1]), *map(_pair, _figures_of(old), _figures_of(new)))
 
 
 def _figures_of(call: Measured | None) -> list[str]:
