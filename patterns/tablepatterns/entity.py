@@ -211,9 +211,15 @@ def modify(entity: Entity, change: Modify) -> None:
         rule = "it returns all fields of the entity as a mapping, or changes the entity in place and returns None"
         hint = "return None or a mapping, from a function without async"
         raise BadInput("change", type(result).__name__, rule, hint)
-    fields = dict(cast("Mapping[str, Any]", result))
+    # Copied, since the function may return a view of the entity
+    replace_fields(entity, dict(cast("Mapping[str, Any]", result)))
+
+
+def replace_fields(entity: Entity, fields: Mapping[str, Any]) -> Entity:
+    """Give an entity these fields and no others, in place, and return it; its keys and its ETag stay."""
     entity.clear()
     entity.update(fields)
+    return entity
 
 
 def _int64_or_same(value: Any) -> Any:

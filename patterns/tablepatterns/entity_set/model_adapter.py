@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final, Generic, TypeVar, cast
 from weakref import ref
 
-from ..entity import Entity, reading_of, without_none
+from ..entity import Entity, reading_of, replace_fields, without_none
 from ..errors import NOT_SHOWN, BadDesign, BadInput, UnrecognizedEntity, message_of
 from ..key import Key
 from ..models.model import Model
@@ -220,9 +220,7 @@ class ModelAdapter(Generic[M]):
     def rewrite(self, entity: Entity, instance: object) -> None:
         """Replace an entity's fields with those of an instance; properties that the model does not declare are kept."""
         model, version = self._model_of_both(entity, instance)
-        fields = self.types.marked_fields(model.rewritten(entity, version, instance), model)
-        entity.clear()
-        entity.update(fields)
+        replace_fields(entity, self.types.marked_fields(model.rewritten(entity, version, instance), model))
 
     def merge_instance(self, entity: Entity, instance: object) -> None:
         """Upgrade an entity, and change the fields that an instance has a value for."""
@@ -242,9 +240,7 @@ class ModelAdapter(Generic[M]):
         model, version = self.types.of_entity(entity)
         _check_members(model, changes)
         fields = self.types.marked_fields(model.upgraded(entity, version) | dict(changes), model)
-        fields = model.accepted(without_none(fields), entity)
-        entity.clear()
-        entity.update(fields)
+        replace_fields(entity, model.accepted(without_none(fields), entity))
 
     def fields_to_merge(self, entity: Entity, changes: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the fields to merge for some changed fields: these, and those that the class converts.

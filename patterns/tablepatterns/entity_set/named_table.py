@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..entity import Entity
+from ..entity import Entity, replace_fields
 from ..errors import BadDesign, LimitExceeded
 from ..filters import Filter
 from ..filters.expression import map_comparisons
@@ -63,10 +63,7 @@ class StoredNames:
 
     def row(self, row: Entity) -> Entity:
         """Rename the properties of a row to field names, in place, and return it."""
-        properties = dict(row)
-        row.clear()
-        row.update({self._fields.get(name, name): value for name, value in properties.items()})
-        return row
+        return replace_fields(row, {self._fields.get(name, name): value for name, value in row.items()})
 
     def filter(self, where: Filter) -> Filter:
         return map_comparisons(where, lambda comparison: replace(comparison, name=self.stored(comparison.name)))
@@ -83,9 +80,7 @@ def names_of(table: Table) -> StoredNames:
 def as_stored(table: Table, row: Entity) -> Entity:
     """Return a row of another set's table with its stored names."""
     if isinstance(table, NamedTable):
-        properties = table._names.renamed(row)
-        row.clear()
-        row.update(properties)
+        replace_fields(row, table._names.renamed(row))
     return row
 
 

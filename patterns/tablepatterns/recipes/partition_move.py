@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, cast
 from uuid import uuid4
 
 from ..argument_types import check_least, checked
-from ..entity import Entity
+from ..entity import Entity, replace_fields
 from ..entity_set.commit import E
 from ..entity_set.derived import Index, Keys
 from ..entity_set.entity_set import EntitySet
@@ -328,9 +328,7 @@ class Relocation:
                 text = f"the entity {self.route.origin} was changed while it moved, and so was its copy "
                 hint = "nothing was overwritten; write what is right to the copy, or delete it"
                 raise DerivedDataMismatch(f"{text}{self.route.goal}; {hint}")
-            new_copy = self._copy_of(source)
-            copy.clear()
-            copy.update(new_copy)
+            replace_fields(copy, self._copy_of(source))
         # Written even if it is the same: its new ETag keeps the attempt that inserted it from taking it back
         with suppress(EntityNotFound):
             return await self._replaced(copy)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
 from ...argument_types import checked
-from ...entity import Entity
+from ...entity import Entity, replace_fields
 from ...entity_set.entity_set import EntitySet
 from ...errors import (
     BlobChanged,
@@ -132,20 +133,17 @@ class Rows(Store):
     async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         entity = _row_of(snapshot)
         totals = {name: entity.get(name) for name in self._totals}
-        entity.clear()
-        entity.update(self._key.parse(*keys) | dict(properties) | totals)
-        try:
+        replace_fields(entity, self._key.parse(*keys) | dict(properties) | totals)
+        with suppress(EntityChanged, EntityNotFound):
             await self.entities.replace(entity)
-        except (EntityChanged, EntityNotFound):
-            return False
-        return True
+            return True
+        return False
 
     async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
-        try:
+        with suppress(EntityChanged, EntityNotFound):
             await self.entities.delete(_row_of(snapshot))
-        except (EntityChanged, EntityNotFound):
-            return False
-        return True
+            return True
+        return False
 
 
 def _row_of(snapshot: Snapshot) -> Entity:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from ... import limits
 from ...edm import key_order, value_size
-from ...entity import Entity, identify, same_value
+from ...entity import Entity, identify, replace_fields, same_value
 from ...entity_set.commit import LookedUpFields, Step, Write, all_steps, join_steps, own_steps
 from ...entity_set.derived import Index, Keys, keys_of
 from ...entity_set.entity_set import EntitySet
@@ -214,10 +214,8 @@ class Planner:
             return await self.new(position, fields)
         if self._may_be_stored:
             return None if same_value(stored, fields, apart_from=self._ignored_fields) else plan
-        stored.clear()
-        stored.update(fields)
         with at_input(position):
-            return await self._plan(position, self._entity_set.replacing(stored))
+            return await self._plan(position, self._entity_set.replacing(replace_fields(stored, fields)))
 
     async def _plan(self, position: int, write: Write) -> PlannedEntity:
         encoded_write = await write.encoded()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
-from ...entity import Entity, identify, is_equal, reading_of, remember, without_none
+from ...entity import Entity, identify, is_equal, reading_of, remember, replace_fields, without_none
 from ...entity_set.calls import SetCalls
 from ...entity_set.commit import E, Reading
 from ...entity_set.derived import Derived, Fields, RowLayout
@@ -322,10 +322,8 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
     def _remember_read(self, entity: Entity | None, *, is_copy: bool = False) -> Any:
         """Remember an entity as one of the move, which only the move can write back."""
-        if entity is not None:
-            reading = reading_of(entity)
-            if isinstance(reading, Reading):
-                remember(entity, _Read(reading, self._identity, reading.is_whole, is_copy))
+        if entity is not None and isinstance(reading := reading_of(entity), Reading):
+            remember(entity, _Read(reading, self._identity, reading.is_whole, is_copy))
         return entity
 
     async def _write_change(
@@ -336,16 +334,12 @@ class RekeyedEntities(SetCalls[Account_co, E]):
 
         async def act(primary: EntitySet[Account]) -> Entity:
             current = await self._guarded(entity, primary)
-            current.clear()
             if renamed is not None:
-                current.update(entity)
-                return await primary.rename(current, renamed, retry_for=retry_for)
-            current.update(after)
-            return await primary.replace(current, retry_for=retry_for)
+                return await primary.rename(replace_fields(current, entity), renamed, retry_for=retry_for)
+            return await primary.replace(replace_fields(current, after), retry_for=retry_for)
 
         stored = cast("Entity", await self._writer.write(act, before, after, retry_for))
-        entity.clear()
-        entity.update(stored)
+        replace_fields(entity, stored)
         identify(entity, stored)
         remember(entity, reading_of(stored))
         self._remember_read(entity)
@@ -376,9 +370,8 @@ def _check_filter(where: Filter | None) -> None:
     for comparison in () if where is None else comparisons(where):
         if comparison.name in ("PartitionKey", "RowKey"):
             rule = "each phase of a move builds it from other fields"
-            raise BadFilter(
-                "where", comparison.name, rule, "use range with the fields of a key, or query old_set or new_set"
-            )
+            hint = "use range with the fields of a key, or query old_set or new_set"
+            raise BadFilter("where", comparison.name, rule, hint)
 
 
 def _reading(entity: Mapping[str, Any]) -> _Read:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from ...entity import Entity, same_value
+from ...entity import Entity, replace_fields, same_value
 from ...entity_set.derived import Index, Keys, has_fields, keys_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import entity_of, primary_keys
@@ -307,9 +307,7 @@ class Mirror:
             if copy_row is None:
                 await under_lease(self.target, lease).insert(dict(entity))
             else:
-                copy_row.clear()
-                copy_row.update(entity)
-                await self.target.replace(copy_row)
+                await self.target.replace(replace_fields(copy_row, entity))
         except DuplicateIndexValue as error:
             return error
         except EntityAlreadyExists as error:
