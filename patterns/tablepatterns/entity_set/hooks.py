@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from ..entity import Modify, modify
+from ..entity import Modify, modify, replace_fields
 from ..errors import (
     NOT_SHOWN,
     BadInput,
@@ -131,7 +132,7 @@ class SetHooks(Generic[E]):
             if in_part:
                 changes = {name: value for name, value in entity.items() if name not in key}
                 return await self._change(current, changes, retry_for)
-            return await self._change(_replaced(current, entity), None, retry_for)
+            return await self._change(replace_fields(current, entity), None, retry_for)
 
         return await self._from_current(key, write, retry_for)
 
@@ -140,23 +141,18 @@ class SetHooks(Generic[E]):
 
         async def write(current: Any) -> E:
             if changes is None:
-                _replaced(current, entity)
+                replace_fields(current, entity)
             return await self._change(current, changes, retry_for)
 
         return await self._on_condition(self._key_of(entity), etag, write, retry_for)
 
     async def _remove_any(self, entity: Any, /, etag: str, retry_for: float) -> None:
         """Delete the stored entity if it has an ETag; `ANY` for any ETag."""
-
-        async def remove(current: Any) -> None:
-            await self._remove(current, retry_for)
-
+        remove = partial(self._remove, retry_for=retry_for)
         await self._on_condition(self._key_of(entity), etag, remove, retry_for)
 
     async def _update(self, change: Modify, key: Fields, retry_for: float) -> E:
-        async def write(current: Any) -> E:
-            return await self._change(current, None, retry_for)
-
+        write = partial(self._change, changes=None, retry_for=retry_for)
         return await self._from_current(key, write, retry_for, change)
 
     async def _rename(self, entity: Any, /, fields: Fields, retry_for: float) -> E:
@@ -223,11 +219,4 @@ class SetHooks(Generic[E]):
 def existing(current: Any, fields: Fields) -> Any:
     if current is None:
         raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
-    return current
-
-
-def _replaced(current: Any, fields: Mapping[str, Any]) -> Any:
-    """Return the stored entity with other fields, and the ETag that it was read with."""
-    current.clear()
-    current.update(fields)
     return current

@@ -125,10 +125,7 @@ class ModelLayer(SetHooks[M]):
 
     async def _overwrite(self, instance: Any, changes: Fields | None, etag: str, retry_for: float) -> M:
         stored_changes = None if changes is None else self.adapter.changes(changes)
-
-        async def write(current: Entity) -> M:
-            return await self._write(current, instance, stored_changes, retry_for)
-
+        write = partial(self._write, instance=instance, changes=stored_changes, retry_for=retry_for)
         return await self.entities._on_condition(self.adapter.key_of(instance), etag, write, retry_for)
 
     async def _upsert(self, instance: Any, retry_for: float, *, in_part: bool) -> M:

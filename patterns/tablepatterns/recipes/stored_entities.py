@@ -6,6 +6,7 @@ Maintenance of large values and of encryption keys uses this, since it depends o
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ..edm import ordinal
@@ -109,11 +110,7 @@ class _Parts(StoredEntities):
         return range_filter(bounding_range([Stored(*key).range for key in keys]))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        where = range_filter(Stored(*key).range)
-
-        async def attempt() -> list[Entity]:
-            return await rows_at_once(self.table, where, self.selected(names))
-
+        attempt = partial(rows_at_once, self.table, range_filter(Stored(*key).range), self.selected(names))
         rows = await contended(self._set.account, attempt, RETRY_FOR)
         return [row for row in rows if self.key_of(row) == key]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from ... import limits
 from ...argument_types import checked
 from ...batches import batches
 from ...declared_rows import RowKind, StoreName
-from ...entity import WRITE_ID, Entity, reading_of, remember, write_ids_of
+from ...entity import WRITE_ID, Entity, reading_of, remember, replace_fields, write_ids_of
 from ...entity_set.calls import SetCalls
 from ...entity_set.commit import E
 from ...entity_set.hooks import Selection
@@ -246,11 +247,7 @@ class WideEntity(SetCalls[Account_co, E]):
 
     async def _stored(self, fields: Mapping[str, Any], retry_for: float, select: Sequence[str] | None = None) -> Stored:
         old = self._empty(fields)
-        where = range_filter(old.range)
-
-        async def attempt() -> list[Entity]:
-            return await self._rows_at_once(where, self._selected(select))
-
+        attempt = partial(self._rows_at_once, range_filter(old.range), self._selected(select))
         rows = await contended(self.account, attempt, retry_for)
         return stored(old.partition_key, old.first, rows, is_whole=select is None)
 
@@ -276,8 +273,7 @@ class WideEntity(SetCalls[Account_co, E]):
     def _entity(self, value: Stored, fields: Fields, into: Entity | None = None) -> E:
         entity = Entity() if into is None else into
         keys = self._rows.parse(value.partition_key, value.first)
-        entity.clear()
-        entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
+        replace_fields(entity, {name: keys[name] for name in self.key.fields} | dict(fields))
         head = value.parts[0]
         entity.partition_key, entity.row_key, entity.etag = value.partition_key, head.row_key, head.etag
         remember(entity, ReadState(value, fields, self._identity))
@@ -314,9 +310,7 @@ class WideEntity(SetCalls[Account_co, E]):
                 await self._submit(nothing, writes)
                 return merged_entity  # type: ignore[return-value] # as in _entity
 
-        async def write(old: Stored) -> Stored:
-            return await self._merge_parts(old, encoded, retry_for)
-
+        write = partial(self._merge_parts, encoded=encoded, retry_for=retry_for)
         now = await self._retry_on_current(fields, write, retry_for)
         # With mappings, the other stored fields are not decoded
         return merged_entity if self._mappings.mappings else self._entity(now, now.fields)  # type: ignore[return-value] # as above
@@ -426,9 +420,8 @@ class WideEntity(SetCalls[Account_co, E]):
             raise BadInput("entity", self._key_of(entity), rule, "read all with get, then write it")
         now = self._empty(entity)
         if (now.partition_key, now.first) != (state.stored.partition_key, state.stored.first):
-            raise BadKey(
-                "key", now.first, "a write cannot change the key", "insert a new entity and delete the old one"
-            )
+            hint = "insert a new entity and delete the old one"
+            raise BadKey("key", now.first, "a write cannot change the key", hint)
         return state, entity
 
     def _row_kinds(self) -> list[RowKind]:
