@@ -35,11 +35,6 @@ class Pace:
         self._next: timedelta | None = None
 
     @property
-    def is_unlimited(self) -> bool:
-        """Whether calls never wait."""
-        return self._interval is None
-
-    @property
     def page_size(self) -> int:
         """How many entities to read at a time."""
         if self._interval is None:
@@ -80,5 +75,6 @@ class Pool:
 
     async def gather(self, *calls: Coroutine[Any, Any, R]) -> list[R]:
         """Run calls that take their turns themselves; they pass nothing to each other except through the account."""
-        independent = self.pace.is_unlimited
+        # With a rate limit, the turn of each call depends on the others
+        independent = self.max_per_second is None
         return await self.account.gather(*calls, max_concurrency=self._max_concurrency, independent=independent)

@@ -249,9 +249,8 @@ class Pattern(Generic[Account_co]):
                 if value is self:
                     return _in_module, (module, name)
         rule = "it is pickled by its name in a module, and no module has it"
-        raise BadInput(
-            "pickle", type(self).__name__, rule, "declare it in a module, or send a function that returns it"
-        )
+        hint = "declare it in a module, or send a function that returns it"
+        raise BadInput("pickle", type(self).__name__, rule, hint)
 
 
 def _in_module(module: str, name: str) -> Any:
@@ -401,15 +400,11 @@ class AsyncStream(WrappedItems[T]):
         self._pattern = pattern
         self._name = name
 
-    def _misused(self) -> NoReturn:
+    def _misused(self, index: object = None) -> NoReturn:
         call = f"{type(self._pattern).__name__}.{self._name}()"
         raise TypeError(f"{call} on an async account is not a list; use `async for item in ...`")
 
-    def __iter__(self) -> NoReturn:
-        self._misused()
-
-    def __getitem__(self, index: object) -> NoReturn:
-        self._misused()
+    __iter__ = __getitem__ = _misused
 
     async def asend(self, value: None) -> T:
         try:
@@ -447,13 +442,10 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def finish_each(items: AsyncGenerator[T, None]) -> Iterator[T]:
     """Iterate over an async generator that never waits, without an event loop."""
-    end = object()
     try:
-        while (item := finish(_next(items, end))) is not end:
-            yield cast("T", item)
+        while True:
+            yield finish(items.asend(None))
+    except StopAsyncIteration:
+        return
     finally:
         finish(items.aclose())
-
-
-async def _next(items: AsyncGenerator[T, None], end: object) -> T | object:
-    return await anext(items, end)
