@@ -28,8 +28,11 @@ CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 _AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
 """Statuses that do not show whether the service executed the request."""
+OK: Final = 200
+CREATED: Final = 201
+ACCEPTED: Final = 202
 NO_CONTENT: Final = 204
-_WRITE_STATUSES: Final = frozenset({201, NO_CONTENT})
+_WRITE_STATUSES: Final = frozenset({CREATED, NO_CONTENT})
 
 
 _CHARSET: Final = re.compile(r"charset=\s*\"?([^\s\";]+)", re.IGNORECASE)

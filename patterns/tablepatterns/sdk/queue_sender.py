@@ -20,12 +20,10 @@ from azure.core.rest import HttpRequest
 from azure.core.tracing.decorator import distributed_trace
 
 from .account_sender import AccountSender, Trial, canned_answer
-from .call import settled
+from .call import CREATED, OK, settled
 from .queue import Message, receive_by_sdk, send_by_sdk
 from .request_sender import Prepared, RequestSender, is_async
 
-_OK: Final = 200
-_CREATED: Final = 201
 _TEXT: Final = re.compile("[\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
 _LIST: Final = re.compile(
     r'<\?xml version="1\.0" encoding="utf-8"[^>]*\?>\s*<QueueMessagesList(?:>(.*)</QueueMessagesList>|\s*/>)\s*',
@@ -83,14 +81,14 @@ class QueueSender(RequestSender):
         headers = {"Content-Type": "application/xml", **self.headers}
         request = HttpRequest("POST", url, headers=headers, content=content.encode())
         by_sdk = partial(send_by_sdk, text, delay, lifetime)
-        return Prepared(request, name, "QueueClient.send_message", by_sdk, partial(_read_messages, _CREATED, text))
+        return Prepared(request, name, "QueueClient.send_message", by_sdk, partial(_read_messages, CREATED, text))
 
     def prepared_receive(self, name: str, count: int, lease: int) -> Prepared:
         _method_span()
         url = f"{self.service}/{name}/messages?numofmessages={count}&visibilitytimeout={lease}"
         request = HttpRequest("GET", url, headers=self.headers)
         by_sdk = partial(receive_by_sdk, count, lease)
-        return Prepared(request, name, "QueueOperations.receive_messages", by_sdk, partial(_read_messages, _OK, None))
+        return Prepared(request, name, "QueueOperations.receive_messages", by_sdk, partial(_read_messages, OK, None))
 
 
 # ------------------------------------------------------------------ responses

@@ -22,12 +22,11 @@ from azure.data.tables import TableErrorCode
 from ..edm import FROM_JSON, Int64
 from ..entity import WRITE_ID, Entity, WriteIds, entity_from_sdk, entity_of_row, write_ids_from
 from ..limits import INT32_MAX, INT32_MIN
-from .call import first_page, iterate, settled
+from .call import OK, first_page, iterate, settled
 from .errors import code_and_message, rejection
 from .page_token import EntityPage, PageQuery, Position
-from .request_sender import Prepared, RequestSender, entity_address
+from .request_sender import MAX_LAYOUTS, Prepared, RequestSender, entity_address
 
-_OK: Final = 200
 _NOT_FOUND: Final = 404
 _MISSING: Final[Mapping[str, TableErrorCode]] = {
     "ResourceNotFound": TableErrorCode.RESOURCE_NOT_FOUND,
@@ -52,11 +51,10 @@ async def read_entity(
 async def query_page(client: Any, sender: RequestSender | None, query: PageQuery) -> EntityPage:
     """Return one page by the sender, or the client if it is None; the errors are those of `query_entities`."""
     if sender is None:
-        page = await _page_by_sdk(query, client)
-    else:
-        # The span of the SDK's method ends before the request, which is in one of its own
-        _METHOD_SPANS[_method(query)]()
-        page = await sender.send(prepared_page(sender, client.table_name, query))
+        return await _page_by_sdk(query, client)
+    # The span of the SDK's method ends before the request, which is in one of its own
+    _METHOD_SPANS[_method(query)]()
+    page: EntityPage = await sender.send(prepared_page(sender, client.table_name, query))
     return page
 
 
@@ -107,7 +105,7 @@ _DECODED: Final = ContentDecodePolicy.CONTEXT_NAME
 
 def _entity_in(response: PipelineResponse[Any, Any], _: bytes) -> Entity | ResourceNotFoundError | None:
     answer, decoded = response.http_response, response.context.get(_DECODED)
-    if answer.status_code == _OK:
+    if answer.status_code == OK:
         return entity_of(decoded)
     # Programs often ask for what does not exist, and to let the SDK read that response would double the time
     return _missing(decoded, answer) if answer.status_code == _NOT_FOUND else None
@@ -123,7 +121,7 @@ def _missing(decoded: Any, answer: Any) -> Any:
 
 def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> EntityPage | None:
     answer = response.http_response
-    entities = entities_of(response.context.get(_DECODED)) if answer.status_code == _OK else None
+    entities = entities_of(response.context.get(_DECODED)) if answer.status_code == OK else None
     return None if entities is None else EntityPage(entities, Position.in_headers(answer.headers))
 
 
@@ -133,8 +131,6 @@ def _page_in(response: PipelineResponse[Any, Any], _: bytes) -> EntityPage | Non
 _TYPE: Final = "@odata.type"
 _TEXT: Final = "Edm.String"
 _AS_THEY_ARE: Final = frozenset({_TEXT, "Edm.Int32"})
-_MAX_LAYOUTS: Final = 2048
-"""A program has few layouts, unless it uses data as property names."""
 _UNKNOWN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """Raised on a response of another form, or a value of another type."""
 
@@ -182,7 +178,7 @@ def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
     layout = _layouts.get(shape)
     if layout is None or layout.types(row) != layout.stated:
         layout = _layout_of(row)
-        if len(_layouts) < _MAX_LAYOUTS:
+        if len(_layouts) < MAX_LAYOUTS:
             _layouts[shape] = layout
     write_ids: WriteIds = ()
     if layout.has_ids:

@@ -33,6 +33,8 @@ SILENT: Final[Mapping[str, Any]] = {"logger": NO_LOG, "tracing_options": {"enabl
 
 _RESPONSE: Final = "tablepatterns_response"
 """The option of an SDK call that carries a response to the transport that replays it."""
+MAX_LAYOUTS: Final = 2048
+"""A program has few layouts of rows, unless it uses data as property names."""
 _MAX_READERS: Final = 64
 _ID_OPTIONS: Final = frozenset({"auto_request_id", "request_id", "request_id_header_name"})
 

@@ -28,7 +28,7 @@ from ..errors import (
 )
 from ..filters import Filter
 from ..filters.bounds import Interval, KeyBounds, key_bounds
-from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, settled
+from .call import ACCEPTED, CONNECTION_LOST, AmbiguousResponse, CallHook, first_page, settled
 from .errors import code_of, lacks_table, missing, raise_classified, translated
 from .operation import ANY, Operation, check_transaction, inserted, weak_etag
 from .page_token import EntityPage, PageQuery, Position
@@ -42,7 +42,6 @@ _NO_TABLE: Final = EntityPage((), None)
 
 T = TypeVar("T")
 
-_ACCEPTED = 202
 _ATTEMPTS = 3
 _ATTEMPTS_TO_OVERWRITE = 10
 """How many times an unconditional write is retried after a lost response, conditional on the row just read."""
@@ -332,7 +331,7 @@ class Table:
         except (HttpResponseError, UnicodeDecodeError) as error:
             raise_classified(error, hook.response)
         except ValueError as error:
-            if hook.status != _ACCEPTED:
+            if hook.status != ACCEPTED:
                 raise
             raise ServiceResponseError("the response to a transaction is incomplete: it has no parts") from error
         if len(etags) != len(operations):

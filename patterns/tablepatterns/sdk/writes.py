@@ -25,16 +25,14 @@ from azure.data.tables import TableTransactionError
 
 from ..edm import KINDS
 from ..entity import WRITE_ID, WriteIds
-from .call import NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
+from .call import ACCEPTED, CREATED, NO_CONTENT, AioEmptyResponse, CallHook, SimpleResponse, answered
 from .errors import code_and_message, rejection
 from .operation import Kind, Operation, sdk_operation, sdk_word
-from .request_sender import SILENT, Prepared, RequestSender, entity_address, new_reader, quoted_key
+from .request_sender import MAX_LAYOUTS, SILENT, Prepared, RequestSender, entity_address, new_reader, quoted_key
 
 ETags: TypeAlias = list[str | None]
 """The new ETag of each operation of a transaction; None for a deletion."""
 
-ACCEPTED: Final = 202
-_CREATED: Final = 201
 _ETAG: Final = re.compile(r"[\x20-\x7e]+")
 _PART: Final = "\r\nHTTP/1."
 _PART_ETAG: Final = re.compile("\r\netag: ([^\r\n]*)", re.IGNORECASE)
@@ -53,8 +51,6 @@ _METHOD_AND_ACCEPT: Final[Mapping[Kind, tuple[str, str]]] = {
     "delete": ("DELETE", _ENTITY),
 }
 _TOO_LARGE: Final = b"413"
-_MAX_LAYOUTS: Final = 2048
-"""A program has few layouts, unless it uses data as property names."""
 
 
 class NotEncodable(ValueError):
@@ -147,7 +143,7 @@ def _layout(names_and_types: tuple[object, ...], entity: Mapping[str, Any]) -> _
     layout = _layouts.get(names_and_types)
     if layout is None:
         layout = _layout_of(entity)
-        if len(_layouts) < _MAX_LAYOUTS:
+        if len(_layouts) < MAX_LAYOUTS:
             _layouts[names_and_types] = layout
     return layout
 
@@ -195,7 +191,7 @@ def prepared_single(
 
 
 def _is_written(response: PipelineResponse[Any, Any], _: bytes) -> bool | None:
-    return True if response.http_response.status_code in (NO_CONTENT, _CREATED) else None
+    return True if response.http_response.status_code in (NO_CONTENT, CREATED) else None
 
 
 def _header(etag: str) -> str:
