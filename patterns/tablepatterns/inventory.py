@@ -106,9 +106,8 @@ async def take_inventory(account: Account, table: str, max_queries: int) -> Tabl
     if not rows:
         raise BadInput("table", table, "it does not exist, or has no rows", "name a table with rows")
     partitions = len({row["PartitionKey"] for row in rows})
-    is_whole = not sampler.gaps
     shapes = tuple(_shapes(rows))
-    return TableInventory(table, sampler.requests, is_whole, sampler.parts, len(rows), partitions, shapes)
+    return TableInventory(table, sampler.requests, not sampler.gaps, sampler.parts, len(rows), partitions, shapes)
 
 
 def _shapes(rows: Sequence[Entity]) -> Iterator[RowShape]:
@@ -251,19 +250,17 @@ class _Sampler:
     async def _probe(self, gap: _Gap, start: str | None) -> None:
         rows = gap.rows if start is None else gap.rows._replace(after=start)
         page = Page[Entity]((), None)
-        token: str | None = None
         for _ in range(_EMPTY_PAGES):
             self.requests += 1
-            page = await self.table.page(rows.where, size=MAX_PAGE_ENTITIES, token=token)
-            token = page.token
-            if page.items or token is None or self.requests >= self.most:
+            page = await self.table.page(rows.where, size=MAX_PAGE_ENTITIES, token=page.token)
+            if page.items or page.token is None or self.requests >= self.most:
                 break
         self.rows |= {keys_of(row): row for row in page.items}
         self.parts += bool(page.items)
         if start is not None:
             misses = 0 if page.items else gap.misses + 1
             self.gaps.append(_Gap(gap.rows._replace(up_to=start), gap.depth + 1, misses))
-        if token is None:
+        if page.token is None:
             return
         if page.items:
             self.gaps += [_Gap(rest, gap.depth + 1) for rest in rows.rest(*keys_of(page.items[-1]))]

@@ -11,7 +11,6 @@ from ..entity import Entity
 from ..entity_set.derived import TOMBSTONE, Derived, Keys, keys_of
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.internals import adapter_or_none, check_not_moved, derived_rows, entity_of
-from ..entity_set.model_adapter import ModelAdapter
 from ..entity_set.shared_rows import Totals
 from ..errors import BadInput, BadKey, EntityNotFound, TablePatternsError, UnrecognizedEntity, message_of
 from ..key import Key
@@ -69,7 +68,10 @@ async def migrate(
 
     Guide: writing efficiently; working with heterogeneous entity types (type and version of an entity).
     """
-    adapter, rows, entities = _adapter_of(entity_set), derived_rows(entity_set), entity_set.without_model()
+    adapter, rows, entities = adapter_or_none(entity_set), derived_rows(entity_set), entity_set.without_model()
+    if adapter is None:
+        rule = "the set has no model, so its entities have no versions"
+        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
     check_not_moved(entity_set, "migrate")
     check_retry_for(retry_for)
     pool, model = Pool(entity_set.account, max_per_second, max_concurrency), adapter.model
@@ -102,14 +104,6 @@ async def migrate(
     call = partial(migrate, max_concurrency=max_concurrency, retry_for=retry_for)
     walk = Walk(name, [rows.primaries], rewrite_stale, Migration())
     return await walk.run(pool, resume, progress, workers, call)
-
-
-def _adapter_of(entity_set: EntitySet[Account, Any]) -> ModelAdapter[Any]:
-    adapter = adapter_or_none(entity_set)
-    if adapter is None:
-        rule = "the set has no model, so its entities have no versions"
-        raise BadInput("set", entity_set.table.name, rule, "pass model=... and versions=[...] to the set")
-    return adapter
 
 
 @dataclass(frozen=True)
@@ -170,20 +164,18 @@ async def check_rows(
             rows.key.parse(*keys)
         except BadKey as error:
             return RowCheck(1, misfits=() if is_known(row) else (Misfit(keys, message_of(error)),))
-        is_earlier = False
+        is_earlier, misfits = False, tuple[Misfit, ...]()
         try:
             entity = await entity_of(plain, row)
             if entity is not None and adapter is not None:
                 is_earlier = adapter.version_of(entity) < adapter.model.version
                 adapter.value_of(entity)
         except TablePatternsError as error:
-            reason = message_of(error)
+            misfits = (Misfit(keys, message_of(error)),)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # An upgrade or a check of the user's model
-            reason = f"{type(error).__name__}: {error}"
-        else:
-            return RowCheck(1, 1, int(is_earlier))
-        return RowCheck(1, 1, int(is_earlier), (Misfit(keys, reason),))
+            misfits = (Misfit(keys, f"{type(error).__name__}: {error}"),)
+        return RowCheck(1, 1, int(is_earlier), misfits)
 
     async def check_page(page: TablePage) -> RowCheck:
         return sum(await pool.map(check_row, page.rows), RowCheck())

@@ -21,7 +21,6 @@ _SPARE_PROBES = 16
 """How many probes may find no new key, for each range that is wanted."""
 _LEAD: Final = re.compile(r"[A-Za-z]+(?:[_\-|:.~=]+|(?=[0-9]))")
 """The word that the keys of one kind of rows often begin with."""
-_TOPS: Final = (("0", "9"), ("A", "Z"), ("a", "z"))
 _LAST: Final = "\ud7ff"
 """The last character before the surrogates, which a filter cannot contain."""
 
@@ -150,7 +149,7 @@ def middle_of(lower: str | None, upper: str | None) -> str | None:
 
 def _top(character: str) -> str:
     """Return the character after those that a digit or a letter may be replaced by."""
-    for first, last in _TOPS:
+    for first, last in (("0", "9"), ("A", "Z"), ("a", "z")):
         if first <= character <= last:
             return chr(ord(last) + 1)
     return _LAST

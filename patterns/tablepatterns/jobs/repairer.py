@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
@@ -103,14 +103,11 @@ class Repairer:
         return []
 
     async def _repair_in_partition(self, claims: Iterable[Claim]) -> None:
-        partitions = defaultdict[str, list[Claim]](list)
+        groups = defaultdict[object, list[Claim]](list)
         for claim in claims:
-            partitions[claim.row[0]].append(claim)
-        if self._derived.shares_rows:
-            calls: list[Coroutine[Any, Any, None]] = [self._repair_all(group) for group in partitions.values()]
-        else:
-            calls = [self._repair_all([claim]) for group in partitions.values() for claim in group]
-        await self._pool.gather(*calls)
+            # Entities of a partition may share rows, and would conflict with each other
+            groups[claim.row[0] if self._derived.shares_rows else claim.row].append(claim)
+        await self._pool.gather(*map(self._repair_all, groups.values()))
 
     async def _repair_all(self, claims: Iterable[Claim]) -> None:
         for claim in claims:

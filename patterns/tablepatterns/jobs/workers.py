@@ -40,14 +40,8 @@ _EAGER: Final = 0.1
 class RangeWork(Protocol[ReportT_co]):
     """Work on the rows of some tables; see `Walk`."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def tables(self) -> Sequence[PageReader]: ...
-
-    @property
-    def nothing(self) -> ReportT_co: ...
+    name: str
+    tables: Sequence[PageReader]
 
     async def process_range(
         self, rows: RowRange, page_size: int, has_time: Callable[[], bool]
