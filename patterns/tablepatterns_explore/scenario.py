@@ -148,9 +148,8 @@ class ActorGroup:
     def close(self) -> None:
         for code in self.codes:
             code.close()
-        for coroutines in self._unstarted.values():
-            for coroutine, _ in coroutines:
-                coroutine.close()
+        for coroutine, _ in chain.from_iterable(self._unstarted.values()):
+            coroutine.close()
 
     def _new_coroutine(self, name: str) -> Unstarted:
         """Return an unstarted coroutine of an actor; if none is left, create all actors again."""

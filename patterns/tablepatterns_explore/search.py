@@ -234,7 +234,8 @@ class Search:
         """Yield a run at the position where a branch begins."""
         if self._group is None:
             with attempt(self._scenario, self._world) as run:
-                self._repeat(run, branch.position)
+                if branch.position is not None:
+                    self._repeat(run, branch.position)
                 yield run
             return
         run, reorderings = Run(self._group, branch.position), self._group.reorderings
@@ -246,9 +247,7 @@ class Search:
         if self._group.shares_objects:
             raise Unrepeatable
 
-    def _repeat(self, run: Run, position: Position | None) -> None:
-        if position is None:
-            return
+    def _repeat(self, run: Run, position: Position) -> None:
         try:
             run.repeat(position.last.choices)
             if run.state() != position.state:

@@ -35,8 +35,7 @@ from tablepatterns_engine.targets import Targets
 from .digest import Stamps, digest_of
 
 _ATOMS: Final = (str, bytes, int, float, UUID, Enum, type(None))
-_LOCKS: Final = (type(Lock()), type(RLock()))
-_SHARED: Final = (Clock, Ledger, *_LOCKS)
+_SHARED: Final = (Clock, Ledger, type(Lock()), type(RLock()))
 """Attributes that are not state of the account: the clock is saved separately, and the ledger by the run."""
 _PARTS: Final = (Engine, Tables, Queues, Blobs, Containers, Deletions, Faults, Rule, Targets)
 

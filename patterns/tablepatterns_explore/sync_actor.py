@@ -119,5 +119,4 @@ def reject_thread() -> BadInput:
 
 def running_actor() -> SyncActor | None:
     """Return the actor in whose thread the caller runs; None for other threads."""
-    actor: SyncActor | None = getattr(_local, "actor", None)
-    return actor
+    return getattr(_local, "actor", None)

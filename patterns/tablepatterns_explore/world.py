@@ -186,14 +186,11 @@ class _ObservedLedger(Ledger):
 
 
 class Outcome(Protocol):
-    @property
-    def name(self) -> str: ...
+    name: str
+    has_crashed: bool
 
     @property
     def state(self) -> str: ...
-
-    @property
-    def has_crashed(self) -> bool: ...
 
     @property
     def result(self) -> Any: ...
