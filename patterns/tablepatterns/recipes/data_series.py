@@ -306,17 +306,11 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         The other parameters are those of `set`.
         """
         slot_numbers, key_fields = via_and_fields(slots, key, fields)
-        if slot_numbers is None:
-            numbers: Sequence[int] = range(self.points)
-            names: Sequence[str] = self._names
-        else:
-            numbers = list(slot_numbers)
-            names = [self._name_of(slot) for slot in numbers]
+        numbers = range(self.points) if slot_numbers is None else list(slot_numbers)
+        names = self._names if slot_numbers is None else [self._name_of(slot) for slot in numbers]
         rows = {self._row_of(slot) for slot in numbers} if self.split else {0}
-        stored_rows = await self._read_rows(
-            rows if numbers else (), key_fields, None if slot_numbers is None else names
-        )
-        return self._points(stored_rows, names)
+        selected = None if slot_numbers is None else names
+        return self._points(await self._read_rows(rows if numbers else (), key_fields, selected), names)
 
     @recipe
     async def preceding(

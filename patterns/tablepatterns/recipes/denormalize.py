@@ -110,9 +110,8 @@ class CopiedFields(SharedRows):
         check_partition(self.name, self.key, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
-                raise BadDesign(
-                    self.name, name, f"the key, {key}, does not have this field", "refer to fields of the key"
-                )
+                rule = f"the key, {key}, does not have this field"
+                raise BadDesign(self.name, name, rule, "refer to fields of the key")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         values = {name: fields.get(name) for name in self.key.fields}
@@ -198,9 +197,8 @@ class FilledCopies(LookedUpFields):
 
     def check_key(self, key: Key, table: str) -> None:
         if key != self._copies.key:
-            raise BadDesign(
-                self.name, key, f"the copies are in entities with the key {self._copies.key}", "use that key"
-            )
+            rule = f"the copies are in entities with the key {self._copies.key}"
+            raise BadDesign(self.name, key, rule, "use that key")
         expected_table = self._copies.table(self._source.table.name)
         if table.lower() != expected_table.lower():
             raise BadDesign(self.name, table, f"the copies are in {expected_table!r}", "use that table")

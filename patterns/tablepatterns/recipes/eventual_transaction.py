@@ -101,9 +101,8 @@ class EventualTransaction(Pattern[Account_co]):
         :raises LimitExceeded: the message is over 64 KiB; with `remember`, including the names of the steps
         """
         if DONE in body:
-            raise BadInput(
-                DONE, NOT_SHOWN, "the names of completed steps are stored under this name", "rename the field"
-            )
+            rule = "the names of completed steps are stored under this name"
+            raise BadInput(DONE, NOT_SHOWN, rule, "rename the field")
         if self.remember:
             # The message must not outgrow the limit while steps are recorded
             *all_but_last, _ = self.steps

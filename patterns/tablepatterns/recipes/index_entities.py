@@ -200,16 +200,14 @@ class BlobRows:
         if where is not None:
             raise BadInput("where", where, "blobs have no filters", "leave it out")
         names: list[str] = []
-        more = False
         async for blob in self._blobs.blobs():
             if "/" not in blob.name or (token is not None and blob.name <= token):
                 continue
-            if len(names) == size:
-                more = True
-                break
             names.append(blob.name)
-        rows = await self._account.gather(*(self.get(*name.split("/", 1)) for name in names), independent=True)
-        return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
+            if len(names) > size:
+                break
+        rows = await self._account.gather(*(self.get(*name.split("/", 1)) for name in names[:size]), independent=True)
+        return Page(tuple(row for row in rows if row is not None), names[size - 1] if len(names) > size else None)
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Write one row if its ETag matches, and return it with its new ETag. Cost: 1 transaction."""

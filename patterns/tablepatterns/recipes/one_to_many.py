@@ -138,8 +138,7 @@ class OneToMany(Pattern[Account_co], Generic[Account_co, P, C]):
         self.parents.key.format(key_fields)
         child_fields = {self.names[field]: value for field, value in key_fields.items()}
         async for entity in self.children.range(self.via, child_fields):
-            child = entity_or_instance(self._child_models, entity)
-            if child is not None:
+            if (child := entity_or_instance(self._child_models, entity)) is not None:
                 yield child
 
     @recipe

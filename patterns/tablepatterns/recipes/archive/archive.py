@@ -194,8 +194,7 @@ class Archive(Pattern[Account_co], Generic[Account_co, E]):
         parent = self.entity_set.key.parse(*keys)
         for kind in self._children:
             async for keys in kind.back().of(parent):
-                snapshot = await kind.destination.get(keys)
-                if snapshot is not None:
+                if (snapshot := await kind.destination.get(keys)) is not None:
                     yield _entity(kind.key, keys, snapshot)
 
     async def handle(self, lease: Lease) -> None:
@@ -318,8 +317,7 @@ class Move:
 
         Cost: a read, an insert and a delete; 3 store calls more if there is a copy already.
         """
-        copied = await self.copy(lease)
-        if copied is not None:
+        if (copied := await self.copy(lease)) is not None:
             await self.delete(copied)
 
     async def copy(self, lease: Lease) -> Copied | None:

@@ -226,8 +226,7 @@ class BlobLog(Pattern[Account_co]):
 
     async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:
         async for facts in self.container.blobs(prefix):
-            name = LogName.parse(facts.name)
-            if name is not None:
+            if (name := LogName.parse(facts.name)) is not None:
                 yield name, facts
 
     async def _write(self, block: Block) -> None:

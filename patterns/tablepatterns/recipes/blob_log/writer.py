@@ -195,7 +195,6 @@ class Segments:
 
     def note_number(self, hour: datetime, number: int) -> None:
         with self._lock:
-            highest = self._numbers.pop(hour, 0)
-            self._numbers[hour] = max(highest, number)
+            self._numbers[hour] = max(self._numbers.pop(hour, 0), number)
             if len(self._numbers) > _MOST_HOURS:
                 del self._numbers[next(iter(self._numbers))]

@@ -216,9 +216,8 @@ class EncryptedProperties(PropertyMapping):
     def _check(self) -> None:
         hashes = frozenset(self._blind.names.values())
         for name in sorted(self._names.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH, *hashes})):
-            raise BadDesign(
-                "names", name, "the service or the mapping needs it unencrypted", "encrypt other properties"
-            )
+            rule = "the service or the mapping needs it unencrypted"
+            raise BadDesign("names", name, rule, "encrypt other properties")
         for name in sorted(self._blind.names.keys() - self._names):
             raise BadDesign("blind", name, "it is not encrypted, so it can be queried directly", "omit it")
         for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):

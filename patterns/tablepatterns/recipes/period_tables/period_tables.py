@@ -292,8 +292,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         """
         start = self.period.start(self._moment(fields))
         inner = self._entity_set(start)
-        adapter = None if whole is None else adapter_or_none(cast("EntitySet[Account]", self._set(start)))
-        if adapter is not None and whole is not None:
+        if whole is not None and (adapter := adapter_or_none(cast("EntitySet[Account]", self._set(start)))) is not None:
             adapter.check(whole)
         with locating(inner.location):
             return await call(inner)
@@ -310,8 +309,7 @@ class PeriodTables(SetCalls[Account_co, Entity], Generic[Account_co, Set_co]):
         key_fields = fields_of(key, fields)
         self.key.format(key_fields)
         for start in reversed(await self._periods_to_read()):
-            entity = await self._entity_set(start).get(key_fields)
-            if entity is not None:
+            if (entity := await self._entity_set(start).get(key_fields)) is not None:
                 return entity
         return None
 
