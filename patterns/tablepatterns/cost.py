@@ -12,7 +12,6 @@ from typing import Final
 
 from . import figures
 
-_PRICES: Final = "prices.toml"
 _REFERENCE: Final = "table_writes"
 """The price that is one table operation; in the package's prices all operations of tables cost the same."""
 _PRICED_OPERATIONS: Final = 10_000
@@ -32,14 +31,6 @@ _PRICED_AS: Final = {
 _READS_OF_BLOBS: Final = ("GetBlob", "GetBlockList")
 _WRITES_OF_BLOBS: Final = ("Put", "Append", "Copy", "SetBlobTier")
 _LISTS_OF_BLOBS: Final = ("List", "Find", "CreateContainer", "RestoreContainer")
-
-_NAMES: Final = {
-    "blob_read": "blob read",
-    "blob_write": "blob write",
-    "blob_list": "blob list",
-    "blob_other": "other blob",
-    "blob_delete": "blob delete",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +92,8 @@ class Cost:
     @property
     def by_service(self) -> str:
         """The transactions of each service, such as "3 table + 2 queue"; "0" for none."""
-        counts = {_NAMES.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
+        names = {field.name: field.name.replace("_", " ") for field in fields(self)} | {"blob_other": "other blob"}
+        counts = {name: getattr(self, kind) for kind, name in names.items()}
         return " + ".join(f"{_number(count)} {name}" for name, count in counts.items() if count) or "0"
 
     def __str__(self) -> str:
@@ -139,6 +131,6 @@ def _default_prices() -> Mapping[str, float]:
     else:
         import tomli as tomllib
 
-    text = files("tablepatterns").joinpath(_PRICES).read_text(encoding="utf-8")
+    text = files("tablepatterns").joinpath("prices.toml").read_text(encoding="utf-8")
     prices: Mapping[str, float] = tomllib.loads(text)["per_10_000_operations"]
     return prices

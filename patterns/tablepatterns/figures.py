@@ -19,8 +19,6 @@ _SPANS: Final = (
 _LARGE: Final = ((999.95e9, 1e12, "trillion"), (999.95e6, 1e9, "billion"), (999_999.5, 1e6, "million"))
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _MANY_TIMES: Final = 10
-_WEEKS: Final = 52
-_MONTHS: Final = 12
 
 
 def count(value: int) -> str:
@@ -144,8 +142,8 @@ def years_from_now(years: float) -> str:
     if years <= 0:
         return "now"
     if years < 1 / 6:
-        return f"in {plural(max(round(years * _WEEKS), 1), 'week')}"
-    return f"in {plural(round(years * _MONTHS), 'month') if years < 2 else plural(years, 'year')}"
+        return f"in {plural(max(round(years * 52), 1), 'week')}"
+    return f"in {plural(round(years * 12), 'month') if years < 2 else plural(years, 'year')}"
 
 
 def duration(seconds: float) -> str:

@@ -52,8 +52,7 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
         retry=retry_if_exception_type(Overtaken),
         retry_error_callback=_give_up,
     )
-    result: T = await retrying(attempt)
-    return result
+    return await retrying(attempt)
 
 
 def check_retry_for(retry_for: float) -> None:

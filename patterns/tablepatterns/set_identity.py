@@ -42,15 +42,13 @@ class SetIdentity(NamedTuple):
         identity = _set_of(entity)
         if identity is None or identity == self:
             return
-        is_same_place = identity[1:] == self[1:]
-        place = "the same table of another account" if is_same_place else identity.place
+        place = "the same table of another account" if identity[1:] == self[1:] else identity.place
         hint = f"pass an entity of {self.place}"
         raise BadInput("entity", getattr(entity, "key", None), f"it was read from {place}", hint)
 
 
 def _set_of(entity: Mapping[str, Any]) -> SetIdentity | None:
-    identity: SetIdentity | None = getattr(reading_of(entity), "of", None)
-    return identity
+    return getattr(reading_of(entity), "of", None)
 
 
 class Move(Protocol):

@@ -8,7 +8,6 @@ import sys
 
 INTERRUPTED = 130
 TERMINATED = 143
-_UNTIL_STOPPED = ("worker", "serve")
 _MOMENT = 0.01
 
 
@@ -29,7 +28,7 @@ def stop(number: int, _: object) -> None:
 def check_not_stopped() -> None:
     """End the process if a signal arrived where Python drops exceptions, such as in a callback of the import system."""
     for number in _received:
-        is_served = sys.argv[1:2] and sys.argv[1] in _UNTIL_STOPPED
+        is_served = sys.argv[1:2] in (["worker"], ["serve"])
         raise Stopped(0 if is_served else INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 

@@ -23,7 +23,6 @@ from .output import Result, command, console, new_app, printable
 if TYPE_CHECKING:
     from ..inventory import TableInventory
 
-_REQUESTS = 50
 app = new_app()
 
 
@@ -35,7 +34,7 @@ def design(
     storage: Annotated[
         str, typer.Option(help="azurite, env, a connection string, or an account's URL with a SAS for queries.")
     ] = "env",
-    requests: Annotated[int, typer.Option(min=5, help="How many queries to send to each table at most.")] = _REQUESTS,
+    requests: Annotated[int, typer.Option(min=5, help="How many queries to send to each table at most.")] = 50,
 ) -> Result:
     """Take stock of existing tables, to write a design of them: shapes of keys, types and sizes.
 

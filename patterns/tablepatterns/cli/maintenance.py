@@ -247,8 +247,7 @@ def _counted(entities: Any, walks: Walks, where: Filter | None, sum_of: Sequence
         table.add_row(partition_key, count(counts.entities), *(str(counts.sums.get(name, 0)) for name in sum_of))
     by_key = {key: {"entities": counts.entities, "sums": counts.sums} for key, counts in partitions.items()}
     data = {"entities": done.entities, "sums": done.sums, **({"partitions": by_key} if by_partition else {})}
-    lines = [table] if sum_of or by_partition else [counted(done.entities, "entity")]
-    return Result(data, lines)
+    return Result(data, [table] if sum_of or by_partition else [counted(done.entities, "entity")])
 
 
 def drop_expired(

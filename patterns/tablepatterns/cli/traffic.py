@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -20,7 +20,6 @@ from .output import Result, command, new_app, progress_bars
 if TYPE_CHECKING:
     from ..traffic.logs.summary import LoggedPartition, LoggedQuery, LogSummary, RequestSums
 
-_CURRENCY: Final = "USD"
 _MEDIAN, _SLOW = 0.5, 0.99
 Row = tuple[str, tuple[str | Text, ...]]
 app = new_app()
@@ -112,7 +111,7 @@ def _data(sums: RequestSums) -> dict[str, Any]:
 
 
 def _rates(summary: LogSummary) -> str:
-    overall, cost = summary.overall, money(summary.monthly_cost, _CURRENCY)
+    overall, cost = summary.overall, money(summary.monthly_cost, "USD")
     return (
         f"{counted(overall.transactions, 'storage transaction')} billed, {cost} a month at this rate\n"
         f"{counted(summary.scans, 'scan')} ({share(summary.scans / overall.requests)} of the requests), "
@@ -138,8 +137,7 @@ def _table(title: str, columns: Iterable[str], rows: Iterable[Row], max_rows: in
 def _query(query: LoggedQuery) -> Row:
     sums = query.sums
     label = Text("rejected") if query.plan is None else class_label(query.query_class)
-    cells = (label, count(sums.requests), *_latencies(sums), size(sums.bytes_out))
-    return _name(query), cells
+    return _name(query), (label, count(sums.requests), *_latencies(sums), size(sums.bytes_out))
 
 
 def _name(query: LoggedQuery) -> str:

@@ -18,7 +18,6 @@ from .tally import Tally
 SHOWN: Final = 20
 _CLASS: Final = "Worst query"
 _STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
-_BILLED: Final = ("Requests", "Billed")
 _COST: Final = ("In table ops",)
 """Shown if there were requests to other services, which cost more."""
 _OTHER_COLUMNS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
@@ -45,7 +44,7 @@ def report(
 
 def _table(title: str, rows: Mapping[str, Tally]) -> Table:
     costs_more = any(tally.cost.table != tally.cost.transactions for tally in rows.values())
-    columns = (_CLASS, *_BILLED, *(_COST if costs_more else ()), *_OTHER_COLUMNS)
+    columns = (_CLASS, "Requests", "Billed", *(_COST if costs_more else ()), *_OTHER_COLUMNS)
     return listing(title, columns, [(name, _figures(tally, costs_more=costs_more)) for name, tally in rows.items()])
 
 

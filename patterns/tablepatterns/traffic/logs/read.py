@@ -158,7 +158,6 @@ def requests_table(
         with duckdb.connect(str(Path(folder, "logs.duckdb")), config=settings) as database:
             database.execute(_NUMBER)
             reader = _Reader(database, Path(folder), skipped_records)
-            reader.create()
             try:
                 for path in paths:
                     reader.load(path)
@@ -173,8 +172,6 @@ class _Reader:
     def __init__(self, database: DuckDBPyConnection, folder: Path, skipped_records: Skipped) -> None:
         self._database, self._skipped = database, skipped_records
         self._copy = folder / "readable"
-
-    def create(self) -> None:
         empty = ", ".join(f"NULL::VARCHAR AS {name}" for name in _FIELDS)
         self._insert(f"SELECT 0 AS line, {empty} LIMIT 0", {}, "CREATE TABLE requests AS")
 
