@@ -371,6 +371,17 @@ def test_an_hour_is_read_in_the_table_of_its_period(row: str, period: Period, da
         assert (measured.examined, measured.requests) == (pytest.approx(200, rel=0.1), 1)
 
 
+def test_a_range_of_days_is_no_point_query_although_the_sample_has_one_day_of_it() -> None:
+    """Of 730 partitions of a day, those of a month are scanned for one of 20,000 elevators."""
+    day = Field("datetime", order="rising", distinct=730)
+    key, fields = Key("{Day:%Y-%m-%d}", "{Elevator:06d}"), {"Day": day, "Elevator": Field("int32", distinct=20_000)}
+    trips = EntitySet(connect(), "Trips", key)
+    month = Query("month", {"Elevator": "=", "Day": "range"}, results=30)
+    found = took(declare_set(trips, shape=Shape("Trips", 14_600_000, fields), queries=[month]))
+    assert (found.query_class, found.returned) == (QueryClass.TABLE_SCAN, 30)
+    assert found.examined == pytest.approx(600_000, rel=0.1)
+
+
 def test_a_series_is_read_and_set_by_one_request() -> None:
     series = DataSeries(connect(), "Counts", Key("{Device}", ""), 24, prefix="Hour", value_type=int)
     shape = Shape("Counts", 5, {"Device": Field(size=8)})

@@ -325,7 +325,9 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
     The first step is conditional on the row that the caller read. The service reports the first operation that fails,
     so a stale read is reported as such, and not as a conflict on a derived row.
     """
-    steps = [Step(write.primary(), write), *(Step(guard, write, derived) for derived, guard in write.guards)]
+    steps = [Step(write.primary(), write)]
+    for derived, guard in write.guards:
+        steps.append(Step(guard, write, derived))
     for derived in write.derived:
         if derived.shares_rows or derived.is_eventual:
             continue

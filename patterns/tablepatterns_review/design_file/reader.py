@@ -321,7 +321,9 @@ class _SetReader:
             tuple(mapping for mapping in mappings if mapping is not None),
             retention=table.retention,
         )
-        self.shape = self.file.corrections.enough(table.name, key, self.shape, number_of_tables(declared_set))
+        # A date in the key has other values in each table
+        tables_count = 1 if any(piece.is_clock for piece in pieces_of_key(key)) else number_of_tables(declared_set)
+        self.shape = self.file.corrections.enough(table.name, key, self.shape, tables_count)
         return self._with_recipe(declared_set)
 
     def _with_recipe(self, declared_set: DeclaredSet) -> DeclaredSet | None:

@@ -118,6 +118,8 @@ def scaled(
         return call_cost
     returned = call_cost.returned * _ratio(expected.returned, likely.returned)
     examined = call_cost.examined * _ratio(expected.examined, likely.examined)
+    if _is_of_one_partition(way, call_cost):
+        examined = expected.examined
     if has_declared_results:
         # The declared number of results is a whole number in the sample, and maybe none
         examined = expected.returned if math.isclose(examined, returned) else examined
@@ -151,7 +153,14 @@ def _ratio(all_of_it: float, part: float) -> float:
     return all_of_it / part if part else 1.0
 
 
+def _is_of_one_partition(way: Way, call_cost: CallCost) -> bool:
+    """Whether a range of PartitionKeys has only one in the sample, so that the call was a point query."""
+    return way.method == "scan" and call_cost.classes == {QueryClass.POINT.label}
+
+
 def class_of(way: Way, call_cost: CallCost) -> QueryClass:
+    if _is_of_one_partition(way, call_cost):
+        return QueryClass.TABLE_SCAN
     # A list in a blob is read by name; if it is empty, nothing else is read
     worst = max((_BY_LABEL[label] for label in call_cost.classes), default=QueryClass.POINT)
     if worst is QueryClass.POINT and way.method == "range" and any(how != "=" for how in way.query.known.values()):

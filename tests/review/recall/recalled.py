@@ -45,6 +45,7 @@ KINDS = (
     "held_out_20",
     "held_out_21",
     "held_out_22",
+    "held_out_23",
 )
 DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
 

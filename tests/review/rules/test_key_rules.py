@@ -270,6 +270,13 @@ class TestAKeyInTablesByPeriod:
         with pytest.raises(BadDesign, match=r"20,000 different values for 1\.2 million entities"):
             review(Design("Tickets", (single,)))
 
+    def test_with_a_day_in_the_key_has_the_values_of_all_tables_already(self) -> None:
+        """40 lines of 60 days have 2,400 keys in two tables of a month, for 1.2 million tickets."""
+        tickets = self.tickets(Key("{Line}", "{Day:%Y-%m-%d}"))
+        monthly = replace(tickets, settings={"period": "month", "at": "At"})
+        with pytest.raises(BadDesign, match=r"2,400 different values for 1\.2 million entities"):
+            review(Design("Tickets", (monthly,)))
+
     def test_that_is_too_narrow_for_a_period_is_found(self) -> None:
         narrow = self.tickets(Key("{Line}", "{Number:02d}"))
         assert reported(found(sets=[narrow])) == [("narrow-number", "Tickets")]
