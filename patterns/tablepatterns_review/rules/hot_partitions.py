@@ -65,7 +65,11 @@ def _hot_partition(context: RuleContext, heat: TableLoad, severity: Severity) ->
     declared_set, is_spread, is_read = cause.of, kind_of(cause.of).is_spread, cause.kind == "query"
     key, shape = declared_set.key, declared_set.shape
     values = values_in(shape, key.partition_fields)
-    words |= {"key": key.partition_template, "values": plural(values, "value"), "share": share(heat.partitions[0].share)}
+    words |= {
+        "key": key.partition_template,
+        "values": plural(values, "value"),
+        "share": share(heat.partitions[0].share),
+    }
     at_a_time = math.prod(dimension.values.count for dimension in partitions_of(declared_set).dimensions)
     better = pattern = None
     if heat.follows_time and not is_spread and at_a_time <= _FEW:
