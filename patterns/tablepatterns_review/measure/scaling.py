@@ -155,7 +155,7 @@ def _ratio(all_of_it: float, part: float) -> float:
 
 def _is_of_one_partition(way: Way, call_cost: CallCost) -> bool:
     """Whether a range of PartitionKeys has only one in the sample, so that the call was a point query."""
-    return way.method == "scan" and call_cost.classes == {QueryClass.POINT.label}
+    return way.method == "scan" and call_cost.classes == frozenset({QueryClass.POINT.label})
 
 
 def class_of(way: Way, call_cost: CallCost) -> QueryClass:
