@@ -124,7 +124,10 @@ def test_designs_are_written_with_their_tests(
         ("archive_orders", read_design(ORDERS)),
     ]
     # Names and texts of the last one must not become code
-    others = [*((f"recall_{path.stem}", read_design(path)) for path in paths), ("hostile", read_design(HOSTILE))]
+    others = [
+        *((f"{path.parent.name}_{path.stem}", read_design(path)) for path in paths),
+        ("hostile", read_design(HOSTILE)),
+    ]
     for name, design in (*typed, *others):
         for file, text in written(design, name).items():
             (tmp_path / file).write_text(text, encoding="utf-8")

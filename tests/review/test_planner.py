@@ -28,6 +28,7 @@ from tablepatterns.errors import BadDesign
 from tablepatterns.filters import And, Comparison, Filter, matcher, parse
 from tablepatterns_review import DeclaredSet, Field, Query, Shape, explain, read_design
 from tablepatterns_review.design.derived_arguments import rebuilt
+from tablepatterns_review.design.key_parts import pieces_of_key
 from tablepatterns_review.kinds import kind_of
 from tablepatterns_review.kinds.plain import Plain
 from tablepatterns_review.measure.account import sample_design, set_up
@@ -388,6 +389,10 @@ def can_be_explained(declared_set: DeclaredSet, query: Query) -> bool:
     has_properties = bool(known) and not set(known).intersection(key.row_fields)
     has_partition = all(known.get(name) == "=" for name in key.partition_fields)
     is_known = has_partition or not set(known).intersection(key.partition_fields)
+    # A filter compares instants, and such an index finds those of a minute or a day
+    keys = (key for key in declared_set.keys if not {*key.fields}.isdisjoint(known))
+    if any("%" in piece.spec for key in keys for piece in pieces_of_key(key) if piece.name in known):
+        return False
     return is_plain and has_finders and has_properties and is_known and set(known.values()) <= {"=", "range"}
 
 

@@ -31,7 +31,7 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from tablepatterns import (Archive, BlobArchive, CopiedFields, DataSeries, EncryptedProperties, EntitySet, InBlobs,
-    IndexEntity, InPartition, InTable, Int64, InterPartitionIndex, IntraPartitionIndex, Key, LargeProperties, LocalKey,
+    IndexEntity, InPartition, Int64, InTable, InterPartitionIndex, IntraPartitionIndex, Key, LargeProperties, LocalKey,
     LogTail, PartitionSpread, Period, PeriodTables, Storage, Summary, WideEntity, connect)
 from tablepatterns_review import Access, ArchivePolicy, Design, Field, Query, Retention, Shape, Write, declare_set"""
 """What a module may need; `ruff` removes the rest."""

@@ -69,13 +69,17 @@ def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
 def _find_flaws(context: RuleContext) -> Iterator[Finding]:
     """Yield the corrections that reading the design made: the first of each kind for a key."""
     for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
-        queries = [query for query in context.queries if query.of.name == flaw.subject.partition(": ")[0]]
+        name = flaw.subject.partition(": ")[0]
+        fields = [
+            field for of in context.design.sets if of.name == name for field in flaw.fields if field in of.shape.fields
+        ]
+        queries = [query for query in context.queries if query.of.name == name]
         is_sorted_by = any(name in _sorted_names(query) for query in queries for name in flaw.fields)
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and is_sorted_by)
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
         if flaw.kind == "overlap" and _is_of_names(context, flaw):
             severity = Severity.NOTE
-        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=flaw.fields)
+        yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=fields)
 
 
 def _is_of_names(context: RuleContext, flaw: Flaw) -> bool:
