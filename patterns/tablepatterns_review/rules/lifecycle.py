@@ -9,7 +9,7 @@ from tablepatterns.figures import money, number, plural, size
 from tablepatterns.figures import rate as mean_rate
 from tablepatterns.filters import QueryClass
 
-from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet, Query, Write
+from ..design.model import DAY, YEAR, ArchivePolicy, DeclaredSet
 from ..design.writes import inserted_at, is_of_archive
 from ..kinds import kind_of
 from ..plans.sizes import archived_size, primary_sizes, rows_of
@@ -164,20 +164,17 @@ def _find_emptied_set(context: RuleContext, declared_set: DeclaredSet, policy: A
 
 def _find_costly_archive(context: RuleContext, declared_set: DeclaredSet, policy: ArchivePolicy) -> Iterator[Finding]:
     """Yield a finding if moving entities to blobs, and reading them there, costs more than it saves of capacity."""
-    calls = [call for call in context.measured if call.of.name == declared_set.name]
-    if policy.container is None or any(call.query_class in _SCANS for call in calls):
+    writes, queries = context.writes_of(declared_set), context.queries_of(declared_set)
+    if policy.container is None or any(query.query_class in _SCANS for query in queries):
         # Without the old entities, a scan is shorter
         return
     bill, units = context.bill, {line.unit: line.amount / line.quantity for line in context.bill.lines}
     archived = policy.count + declared_set.shape.moves.archived * context.design.years
     price = units.get("GB in tables", 0.0) * primary_sizes(declared_set).row
     saved = archived / _GIB * (price - units.get("GB in blobs", 0.0) * archived_size(declared_set))
-    of_archive = [call for call in calls if is_of_archive(call.of, call.access) or _is_archived(call.access)]
-    cost = sum(bill.by_subject.get(call.subject, 0.0) for call in of_archive)
+    subjects = [write.subject for write in writes if is_of_archive(declared_set, write.access)]
+    subjects += [query.subject for query in queries if query.access.archived]
+    cost = sum(bill.by_subject.get(subject, 0.0) for subject in subjects)
     if cost - saved >= _LEAST and cost >= _TWICE * saved:
         words = {"cost": money(cost, bill.currency), "saved": money(max(0.0, saved), bill.currency)}
         yield RULES["archive-costs-more"].finding(Severity.WARNING, declared_set, place=policy.place, **words)
-
-
-def _is_archived(access: Query | Write) -> bool:
-    return isinstance(access, Query) and access.archived
