@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from hashlib import sha256
 from itertools import accumulate, islice, pairwise, product
 from random import Random
@@ -216,22 +216,16 @@ def _keep_in_periods(shape: Shape, pieces: Mapping[str | None, Piece], values: M
     for outer, inner in pairwise(rising):
         if "%" not in specs[outer]:
             return
+        pairs = list(islice(zip(values[outer], values[inner], strict=True), shape.count))
         periods: dict[Any, dict[Any, Any]] = {}
-        for period, instant in islice(zip(values[outer], values[inner], strict=True), shape.count):
+        for period, instant in pairs:
             periods.setdefault(period, {})[instant] = None
         for period, instants in periods.items():
-            start = (
-                period
-                if isinstance(period, datetime)
-                else datetime(period.year, period.month, period.day, tzinfo=timezone.utc)
-            )
+            start = period if isinstance(period, datetime) else datetime.combine(period, time(), timezone.utc)
             room = max(_SHORTEST, min(timedelta(seconds=span_of(pieces[outer])[0]), NOW - start))
             for at, instant in enumerate(instants):
                 instants[instant] = _shown(start + room * at / len(instants), specs[inner])
-        values[inner][: shape.count] = [
-            periods[period][instant]
-            for period, instant in islice(zip(values[outer], values[inner], strict=True), shape.count)
-        ]
+        values[inner][: shape.count] = [periods[period][instant] for period, instant in pairs]
 
 
 def _shown(instant: datetime, spec: str) -> datetime | date:

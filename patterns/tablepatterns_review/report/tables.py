@@ -111,7 +111,7 @@ def _keys(reviewed: Reviewed) -> Sheet:
             call.access.name: call.via for call in reviewed.measured if call.of.name == of.name and call.kind == "query"
         }
         kept = f"deleted after {number(of.retention.days)} days" if of.retention else ""
-        kept = "kept for ever" if of.permanent else kept
+        kept = "never deleted" if of.permanent else kept
         grows = f"+{number(of.shape.growth)} a year" if of.shape.growth else ""
         rows.append(
             row(

@@ -34,12 +34,13 @@ _TOGETHER: Final = 10.0
 
 
 def find_problems(context: RuleContext) -> Iterator[Finding]:
+    hot_tables = set[str]()
     for heat in context.heats:
         severity = severity_of(1 / heat.headroom, serious=1, warning=_NEAR)
         if severity is not None:
+            hot_tables.add(heat.table)
             yield _hot_partition(context, heat, severity)
     yield from _find_account_load(context)
-    hot_tables = {heat.table for heat in context.heats if heat.headroom <= 1 / _NEAR}
     for write in context.writes:
         if write.of.table not in hot_tables:
             # Another PartitionKey changes which writes can share a transaction
@@ -180,10 +181,9 @@ def changes_of_busiest_row(declared_set: DeclaredSet, derived: Derived, writes: 
     """Return how often writes change the busiest row that entities share, in changes a second."""
     profile, shape = declared_set.profile(derived), declared_set.shape
     # Of days, the current one is changed
-    clocks = [
-        piece.name for piece in pieces_of_key(profile.table_key or profile.key or declared_set.key) if "%" in piece.spec
-    ]
-    names = [name for name in profile.groups if name in shape.fields and name not in clocks]
+    key = profile.key or declared_set.key
+    periods = {piece.name for piece in pieces_of_key(key) if "%" in piece.spec}
+    names = [name for name in profile.groups if name in shape.fields and name not in periods]
     top = 1 / max(1, shape.count) if names_one(shape, names) else busiest_share(shape, names)
     return sum(write.busiest for write in writes if touches(declared_set, derived, write)) * top / profile.spread
 

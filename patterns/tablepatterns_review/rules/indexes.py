@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from tablepatterns.entity_set.derived import Derived, RowLayout
@@ -14,7 +14,7 @@ from tablepatterns.limits import KIB
 
 from ..design.distribution import found_by, names_one, values_of
 from ..design.key_parts import pieces_of
-from ..design.model import DAY, DeclaredSet, Field, Query
+from ..design.model import DAY, DeclaredSet, Field, Query, Write
 from ..design.writes import moves, touches
 from ..plans.sizes import value_bytes
 from ..result import Finding, Measured, Severity
@@ -184,29 +184,33 @@ def _find_needless_copies(
     sizes = {name: value_bytes(field) for name, field in fields.items() if name in needless}
     names = [name for name, value_size in sizes.items() if value_size >= _LARGE]
     writes = [write.access for write in context.writes_of(declared_set) if touches(declared_set, index, write.access)]
-    subject, words = _words(declared_set, index)
-    if names:
-        per_row = sum(sizes[name] for name in names)
-        total = per_row * context.entities_then(declared_set)
-        is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
-        words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
-        yield RULES["needless-copies"].finding(
-            Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words
-        )
+    if not names:
+        yield from _find_changing_copies(declared_set, index, needless, writes)
         return
-    # Without them, these updates would not change the index
-    updates = [
-        write
-        for write in writes
-        if write.operation == "update" and write.changes and needless.issuperset(write.changes)
-    ]
+    per_row = sum(sizes[name] for name in names)
+    total = per_row * context.entities_then(declared_set)
+    is_costly = total >= _NEEDLESS or sum(write.rate for write in writes) * DAY >= _MANY
+    subject, words = _words(declared_set, index)
+    words |= {"names": listed(names), "bytes": size(per_row), "all": size(total)}
+    yield RULES["needless-copies"].finding(
+        Severity.WARNING if is_costly else Severity.NOTE, subject, fields=names, **words
+    )
+
+
+def _find_changing_copies(
+    declared_set: DeclaredSet, index: Derived, needless: Collection[str], writes: Iterable[Write]
+) -> Iterator[Finding]:
+    """Yield a finding if an index changes often only because of copies that none of its queries reads."""
+    updates = [write for write in writes if write.operation == "update" and write.changes]
+    updates = [write for write in updates if set(write.changes).issubset(needless)]
     rate = sum(write.rate for write in updates)
     if rate >= RULES["needless-copies"].figures["changed" if index.is_eventual else "here"]:
-        names = [name for name in fields if any(name in write.changes for write in updates)]
+        names = [name for name in declared_set.shape.fields if any(name in write.changes for write in updates)]
         says = (
             f"{index.name!r} copies {listed(names)} of {declared_set.name}, which none of its queries reads, but which "
             f"changes {often(rate)}: each change also writes the index."
         )
+        subject, _ = _words(declared_set, index)
         yield RULES["needless-copies"].finding(Severity.WARNING, subject, says, fields=names)
 
 

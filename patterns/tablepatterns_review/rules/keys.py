@@ -69,16 +69,16 @@ def _in_one_table(declared_set: DeclaredSet) -> DeclaredSet:
 def _find_flaws(context: RuleContext) -> Iterator[Finding]:
     """Yield the corrections that reading the design made: the first of each kind for a key."""
     for flaw in {(flaw.kind, flaw.subject): flaw for flaw in reversed(context.design.flaws)}.values():
-        name = flaw.subject.partition(": ")[0]
-        fields = [
-            field for of in context.design.sets if of.name == name for field in flaw.fields if field in of.shape.fields
-        ]
-        queries = [query for query in context.queries if query.of.name == name]
+        set_name = flaw.subject.partition(": ")[0]
+        own_names = {name for of in context.design.sets if of.name == set_name for name in of.shape.fields}
+        queries = [query for query in context.queries if query.of.name == set_name]
         is_sorted_by = any(name in _sorted_names(query) for query in queries for name in flaw.fields)
         is_serious = flaw.kind in _SERIOUS or (flaw.kind == "unpadded" and is_sorted_by)
         severity = Severity.SERIOUS if is_serious else Severity.WARNING
         if flaw.kind == "overlap" and _is_of_names(context, flaw):
             severity = Severity.NOTE
+        # Keys that overlap have fields of two sets
+        fields = [name for name in flaw.fields if name in own_names]
         yield _FLAWS[flaw.kind].finding(severity, flaw.subject, flaw.says, flaw.better, fields=fields)
 
 

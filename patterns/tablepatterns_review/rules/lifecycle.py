@@ -105,9 +105,9 @@ def _find_growth_problems(context: RuleContext, declared_set: DeclaredSet) -> It
     # Of two figures that contradict each other, the higher one may be the wrong one
     yearly = growth if are_too_many and growth > 0 else max(net_inserts, growth)
     stored = primary_sizes(declared_set).row * rows_of(declared_set) * yearly
+    words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     figures = RULES["unbounded-growth"].figures
     is_fast = yearly >= figures["fast"] and yearly >= _SMALL_SHARE * shape.count
-    words = {"added": entities(max(0.0, net_inserts)), "growth": number(growth)}
     is_large = is_fast or yearly >= figures["warning"] or stored >= _BYTES
     if is_large and not is_archived and not declared_set.permanent:
         # What can be dropped or archived depends on the fields

@@ -151,7 +151,7 @@ def _find_slots(context: RuleContext, declared_set: DeclaredSet) -> Iterator[Fin
     read = query.returned * query.access.busiest
     points = declared_set.shape.fields[slot].distinct or 0
     if query.returned < _DENSE * points and known_of(query).get(slot) is None:
-        # Few places are taken, such as those of a bag: that is no series
+        # If few places are taken, such as those of a bag, they are not a series
         return
     fits = points <= MAX_CUSTOM_PROPERTIES
     words = {
@@ -172,16 +172,16 @@ def _find_many_entities(context: RuleContext, declared_set: DeclaredSet) -> Iter
     """Yield the queries that need all they return, but return many entities very often."""
     for query in context.queries_of(declared_set):
         access, returned = query.access, query.returned
+        read = returned * access.busiest
         has_own_rule = (
             access.skip or access.count_only or is_read_one_by_one(query) or waste_severity(query) is not None
         )
-        severity = RULES["many-entities"].severity_of(returned * access.busiest)
+        severity = RULES["many-entities"].severity_of(read)
         # A page is fast; and of many tables, there should be fewer
         is_long = MAX_PAGE_ENTITIES < returned and query.requests <= _SEVERAL * pages(returned, returned)
         if severity is not None and is_long and not has_own_rule:
             words = {"returned": entities(returned), "rate": often(access.busiest)}
-            read = number(returned * access.busiest)
-            yield RULES["many-entities"].finding(severity, query, read=read, **words)
+            yield RULES["many-entities"].finding(severity, query, read=number(read), **words)
 
 
 def _slot(declared_set: DeclaredSet) -> str | None:

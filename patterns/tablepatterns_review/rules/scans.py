@@ -59,13 +59,14 @@ def find_problems(context: RuleContext) -> Iterator[Finding]:
         finding for declared_set in context.design.sets for finding in _find_needless_spread(context, declared_set)
     ]
     yield from needless_spreads
+    spread_sets = {finding.subject for finding in needless_spreads}
     for query in context.queries:
         severity = None if _is_served(query) else waste_severity(query)
         if severity is None and _is_sorted_by_caller(query):
             severity = Severity.NOTE
         if severity is not None:
             yield _scan_finding(context, query, severity)
-        elif query.of.name not in {finding.subject for finding in needless_spreads}:
+        elif query.of.name not in spread_sets:
             # Another key or index changes which parts are asked
             yield from _find_asked_parts(query)
         yield from _find_needless_blobs(query)

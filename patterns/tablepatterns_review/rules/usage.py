@@ -38,8 +38,6 @@ _FEW: Final = 10
 """So few entities are counted as fast as a stored count is read."""
 REPLICATED: Final = 900.0
 """The usual maximum lag of a secondary region in seconds; the service guarantees no maximum."""
-
-
 DELAYED: Final = 60.0
 """The seconds until a worker finishes what a process left undone that was killed, such as the copies of an entity."""
 
@@ -85,8 +83,8 @@ def _find_unsupported(query: Measured[Query]) -> Iterator[Finding]:
 def _find_too_many_results(query: Measured[Query]) -> Iterator[Finding]:
     access, shape = query.access, query.of.shape
     # One field may follow from another, as a city from its street
-    found = [equal(shape, [name], access.skew, [name]) for name in equal_names(access)]
-    there = min(found, default=float(shape.count))
+    counts = [equal(shape, [name], access.skew, [name]) for name in equal_names(access)]
+    there = min(counts, default=float(shape.count))
     if access.filter is None and shape.count and (access.results or 0.0) > max(_FEW, _FOUR_TIMES * there):
         words = {"results": entities(access.results or 0.0), "there": number(there)}
         yield RULES["results-mismatch"].finding(Severity.WARNING, query, **words)
@@ -144,13 +142,13 @@ def _find_private_data(context: RuleContext, declared_set: DeclaredSet) -> Itera
     fields, in_keys = declared_set.shape.fields.items(), {name for key in declared_set.keys for name in key.fields}
     secrets = {name for name, field in fields if field.secret}
     personal = {name for name, field in fields if field.personal}
-    is_kept = declared_set.retention is None and declared_set.archive is None
-    is_kept = is_kept and all(write.kind != "delete" for write in context.writes_of(declared_set))
+    is_deleted = any(write.kind == "delete" for write in context.writes_of(declared_set))
+    has_end = is_deleted or declared_set.retention is not None or declared_set.archive is not None
     for rule, severity, concerned in (
         ("secret-in-key", Severity.SERIOUS, secrets & in_keys),
         ("secret-in-plain-text", Severity.SERIOUS, secrets - in_keys - declared_set.encrypted()),
         ("personal-data-in-key", Severity.WARNING, (personal & in_keys) - secrets),
-        ("personal-data-kept", Severity.WARNING, personal if is_kept else ()),
+        ("personal-data-kept", Severity.WARNING, () if has_end else personal),
     ):
         if names := [name for name, _ in fields if name in concerned]:
             yield RULES[rule].finding(severity, declared_set, fields=names, names=listed(names))
